@@ -60,6 +60,7 @@ class Medley:
             store=collections.store,
             reader=collections.reader_of,
             claim_reader=models.claim_reader,
+            discourse=models.discourse.find,
             scores=scores or ScoreMemory(),
         )
         visibility = Visibility(engines.engine)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from mappings.collection import DISCOURSE
 from mappings.errors import MedleyError, Unavailable
 from search.bootstrap import Medley
 from search.engines.names import split_index
@@ -14,7 +15,7 @@ from search.storage import Purged
 from web.cli.common import not_queued
 
 if TYPE_CHECKING:
-    from search.protocols import Encoder
+    from search.discourse.models import IndexEncoder
     from workers.indexing.batches import Outcome
     from workers.indexing.indexer import IndexingStatistics
     from workers.queueing.queue import Queue
@@ -98,9 +99,11 @@ def forget(medley: Medley, index: str) -> None:
         rebuild.forget(Indexer.of(medley, collection, encoders={}), index)
 
 
-def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
-    """Vector field -> the encoder of this name, or the collection's own if `encoder` is None."""
+def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, IndexEncoder]:
+    """Vector field -> the bi-encoder of this name, or the collection's own if `encoder` is None; and the discourse model."""
     collection = medley.collections.get(name)
     if encoder is None:
-        return medley.models.encoders(collection)
-    return dict.fromkeys(collection.vectors, medley.models.encoder(encoder))
+        return medley.models.index_encoders(collection)
+    whole = medley.models.discourse.of(collection)
+    named = dict.fromkeys(collection.vectors, medley.models.encoder(encoder))
+    return {**named, **({DISCOURSE: whole} if whole else {})}

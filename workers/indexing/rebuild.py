@@ -20,11 +20,13 @@ from typing import Final
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.collection import DISCOURSE
 from mappings.documents import Passage
 from mappings.errors import Conflict, MedleyError, ModelError, NotFound
 from search.engines.administration import IndexWriter
 from search.engines.names import split_index
-from search.protocols import Encoder, IndexMeta, Vectors
+from search.discourse.models import IndexEncoder
+from search.protocols import IndexMeta, Vectors
 from search.storage import DocumentStore, Job, State
 from workers.indexing.batches import Outcome
 from workers.indexing.encoding import KnownVectors
@@ -182,7 +184,12 @@ def find_known_vectors(indexer: Indexer, new: IndexMeta, old: IndexMeta | None =
     if any(problem.is_damage for problem in indexer.engine.file_problems(old.index, again=False)):
         _log.warning("%s is damaged: none of its vectors are taken over", old.index)
         return None
-    same = [name for name, encoder in indexer.encoders.items() if old.encoders.get(name) == encoder.fingerprint]
+    same = [
+        name
+        for name, encoder in indexer.encoders.items()
+        # A vector of `discourse` depends on the whole document: an unchanged passage does not tell that it is the same.
+        if name != DISCOURSE and old.encoders.get(name) == encoder.fingerprint
+    ]
     index = old.index
 
     def find(passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
@@ -272,11 +279,12 @@ def drop_unused(indexer: Indexer) -> None:
             indexer.drop(index)  # refused while another process holds its writer
 
 
-def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
+def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, IndexEncoder]:
     """Vector field -> the encoder that an index was created for."""
-    find, found = indexer.options.find_encoder, {}
+    find = indexer.options.find_encoder
+    found: dict[str, IndexEncoder] = {}
     for name, fingerprint in meta.encoders.items():
-        encoder = find(fingerprint) if find else None
+        encoder = find(name, fingerprint) if find else None
         if encoder is None:
             raise ModelError(
                 f"the {name} encoder {short_fingerprint(fingerprint)} of index {meta.index} is not among the available models",

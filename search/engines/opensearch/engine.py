@@ -130,7 +130,7 @@ class OpenSearchEngine:
                 if "passage" in source["kind"] and passage_of(source) == _as_stored(wanted[source["passage"]]):
                     same.add(source["passage"])
         return {
-            key: {name: np.asarray([row[name] for row in rows[key]], np.float32) for name in description.dimensions}
+            key: {name: _stacked(rows[key], name, size) for name, size in description.dimensions.items()}
             for key in same
             if all(rows[key])  # a document that is found by its words has none yet
         }
@@ -272,6 +272,11 @@ class OpenSearchEngine:
         description = self.describe(index)
         for body in bodies:
             yield from (hit["_source"] for hit in self._indexes.search(description, body)["hits"]["hits"])
+
+
+def _stacked(rows: Sequence[Mapping[str, Any]], name: str, dimension: int) -> Vectors:
+    """The vectors of a field, shape (rows, d): zeros for a row that has none, as most have of `discourse`."""
+    return np.asarray([row.get(name, [0.0] * dimension) for row in rows], np.float32)
 
 
 def _first(collection: str) -> str:

@@ -75,7 +75,7 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequenc
     try:
         for start, (ordinal, row) in enumerate(entry_rows(entry.rows)):
             own: dict[str, Any] = {
-                "vectors": {name: rows[start] for name, rows in stacked.items()},
+                "vectors": {name: rows[start] for name, rows in stacked.items() if rows[start].any()},
                 "ordinal": ordinal,
                 "row": row,
             }
