@@ -26,10 +26,37 @@ from encoders.discourse.reading import FLAGS
 from encoders.words.vectors import WordVectors
 
 WIDTH = 16
-VOCABULARY = (
-    "asthma gout fever migraine cough wheeze joint pain inhaler allopurinol rest triptan dust urate infection light "
-    "symptoms treatment causes history social of the in is by patients have give"
-).split()
+VOCABULARY = [
+    "asthma",
+    "gout",
+    "fever",
+    "migraine",
+    "cough",
+    "wheeze",
+    "joint",
+    "pain",
+    "inhaler",
+    "allopurinol",
+    "rest",
+    "triptan",
+    "dust",
+    "urate",
+    "infection",
+    "light",
+    "symptoms",
+    "treatment",
+    "causes",
+    "history",
+    "social",
+    "of",
+    "the",
+    "in",
+    "is",
+    "by",
+    "patients",
+    "have",
+    "give",
+]
 
 
 def write_discourse_model(folder: Path, name: str = "by-words", seed: int = 5) -> DiscourseArtifact:

@@ -12,7 +12,7 @@ import numpy as np
 from mappings.analysis.passages import placed_windows
 from mappings.documents import Passage
 from mappings.errors import Unavailable
-from search.discourse.models import WholeDocumentEncoder, IndexEncoder
+from search.discourse.models import IndexEncoder, WholeDocumentEncoder
 from search.protocols import Encoder, IndexEntry, Vectors
 from workers.indexing.batches import DocumentBatch, describe_error, isolate_failures
 from workers.indexing.indexer import IndexingStatistics

@@ -12,9 +12,9 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from search.discourse.models import IndexEncoder
 from search.engines.administration import Engine
 from search.engines.names import split_index
-from search.discourse.models import IndexEncoder
 from search.protocols import IndexMeta
 from search.storage import DocumentStore
 

@@ -23,9 +23,9 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import DISCOURSE
 from mappings.documents import Passage
 from mappings.errors import Conflict, MedleyError, ModelError, NotFound
+from search.discourse.models import IndexEncoder
 from search.engines.administration import IndexWriter
 from search.engines.names import split_index
-from search.discourse.models import IndexEncoder
 from search.protocols import IndexMeta, Vectors
 from search.storage import DocumentStore, Job, State
 from workers.indexing.batches import Outcome
