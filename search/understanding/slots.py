@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -18,6 +19,11 @@ _MAIN: Final = frozenset({"diagnoses", "symptoms"})
 """The groups of concepts that a document is about rather than others; a question on a drug for gout is on gout."""
 _NEVER: Final = "vitals"
 """The group of "weight", "height" and "temperature", which mostly mean something else in a question."""
+_PLURAL: Final = re.compile(r"(\w{4,})s\b")
+_WHAT_IT_IS: Final = re.compile(
+    r"\W*(?:what(?:'s| is| are)?|describe|define)[\W_]*(?:\(are\))?[\W_]*(?:an?|the)?\W*", re.IGNORECASE
+)
+"""What a question consists of, beside the name, that asks what it is."""
 
 
 class QuerySlots(NamedTuple):
@@ -33,12 +39,18 @@ def read_slots(query: Query, free: str, reader: ConceptReader | None, reads_text
     The entity is a concept that the text names and does not rule out, in the words of the text; without a `reader`, none is
     found. The aspect is what the text names or asks for by a verb and, if `reads_text`, the heading that it ends with.
     """
-    entity, aspect = clean(query.entity).strip(), clean(query.aspect).strip()
     text = opening(free)
-    return QuerySlots(
-        entity or (_named_entity(text, reader) if reader and text else ""),
-        aspect or (_heading_at_end(free) if reads_text else "") or name_aspects(text) or find_asked_aspect(text),
-    )
+    entity = clean(query.entity).strip() or (_named_entity(text, reader) if reader and text else "")
+    aspect = clean(query.aspect).strip() or (_heading_at_end(free) if reads_text else "")
+    return QuerySlots(entity, aspect or _asked_aspect(text, entity))
+
+
+def _asked_aspect(text: str, entity: str) -> str:
+    """The aspect that a text names, be it in the plural, or asks for; a question for nothing else asks what it is."""
+    found = name_aspects(text) or name_aspects(_PLURAL.sub(r"\1", text))
+    if found or not entity or not _WHAT_IT_IS.match(text):
+        return found or find_asked_aspect(text)
+    return find_asked_aspect(text) if _WHAT_IT_IS.fullmatch(text.replace(entity, "")) else ""
 
 
 def _named_entity(text: str, reader: ConceptReader) -> str:

@@ -171,7 +171,7 @@ def test_an_index_is_not_filled_without_the_model_that_began_it(settings, tmp_pa
     with pytest.raises(ModelError, match="built with the discourse encoder"):
         list(ingest(Indexer.of(medley, NAME)))
     assert len(medley.collections.store(NAME).pending(medley.engine.resolve(NAME).index, 10)) == 1
-    with pytest.raises(ModelError, match="by-words|documents"):
+    with pytest.raises(ModelError, match=r"by-words|documents"):
         Indexer.of(Medley.open(settings), NAME)
 
 
