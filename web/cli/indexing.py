@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -45,12 +45,33 @@ def fill_quietly(medley: Medley, name: str) -> None:
     ingest_all(Indexer.of(medley, name, IndexingOptions(wait=WAIT_SECONDS)))
 
 
-def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
-    """Build a new index of a collection next to the published one, then publish it atomically."""
-    from workers.indexing.indexer import Indexer
+def rebuild(
+    medley: Medley, name: str, encoder: str | None = None, statistics: IndexingStatistics | None = None
+) -> Iterator[Outcome]:
+    """Build a new index of a collection next to the published one, then publish it atomically.
+
+    The work is added to `statistics`.
+    """
+    from workers.indexing.indexer import Indexer, IndexingOptions, IndexingStatistics
     from workers.indexing.rebuild import rebuild as build
 
-    return build(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
+    options = IndexingOptions(statistics=statistics or IndexingStatistics())
+    return build(Indexer.of(medley, name, options, chosen_encoders(medley, name, encoder)))
+
+
+def unread_sentences(work: IndexingStatistics) -> dict[str, int]:
+    """For a report: how many documents a discourse model did not read to their ends; empty if it read all."""
+    return {"cut_documents": work.cut, "unread_sentences": work.unread} if work.cut else {}
+
+
+def unread_lines(report: Mapping[str, Any]) -> list[str]:
+    """What a report with `unread_sentences` says of them, in words."""
+    if not report.get("cut_documents"):
+        return []
+    return [
+        f"{report['cut_documents']:,} documents have more sentences than the leg 'discourse' reads: it does not find the last "
+        f"{report['unread_sentences']:,} of them; the other legs do"
+    ]
 
 
 def apply_retention(medley: Medley, name: str) -> None:
