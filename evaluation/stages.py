@@ -99,7 +99,7 @@ def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> froz
 
 
 def retrieve_question(session: Session, question: Question, feedback: bool = True) -> Retrieved:
-    """The candidates of one question; `feedback=False` leaves out the collection's feedback.
+    """The candidates of one question; `feedback=False` leaves out the collection's feedback, and asks every leg.
 
     Raises `Unavailable` for an answer that is degraded: it must not be measured.
     """
@@ -107,11 +107,20 @@ def retrieve_question(session: Session, question: Question, feedback: bool = Tru
 
 
 def _retrieve(session: Session, query: Query, feedback: bool = True, depth: int | None = None) -> Retrieved:
-    collection = session.collection if feedback else replace(session.collection, feedback=None)
+    collection = session.collection if feedback else _asking_every_leg(session)
     trace = Trace()
     retrieved = retrieve(query, session.services, trace, collection, depth=session.task.candidates or depth)
     check_whole((*trace.degraded, *trace.partial))
     return retrieved
+
+
+def _asking_every_leg(session: Session) -> Collection:
+    """The collection without feedback, and with a weight for the leg `discourse` if its index has one."""
+    collection = replace(session.collection, feedback=None)
+    if DISCOURSE not in session.medley.engine.resolve(collection.name).encoders:
+        return collection
+    weights = weights_with(collection.fusion.weights, DISCOURSE_SHARE)
+    return replace(collection, fusion=replace(collection.fusion, weights=weights))
 
 
 def score_candidates(session: Session, retrieved: Retrieved) -> StageScores:
@@ -172,7 +181,7 @@ def weights_with(weights: Mapping[str, float], share: float) -> dict[str, float]
     """The weights of the other legs in their proportions, and `share` of all for the leg `discourse`."""
     others = {leg: weight for leg, weight in weights.items() if leg != DISCOURSE}
     total = sum(others.values()) or 1.0
-    return {**{leg: weight * (1 - share) / total for leg, weight in others.items()}, DISCOURSE: share}
+    return {**{leg: round(weight * (1 - share) / total, 6) for leg, weight in others.items()}, DISCOURSE: share}
 
 
 def _retrieve_weighted(session: Session, query: Query, weights: Mapping[str, float]) -> Retrieved:
