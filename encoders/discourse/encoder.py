@@ -53,7 +53,7 @@ class DiscourseEncoder:
 
     def __init__(self, artifact: DiscourseArtifact, threads: int = 2) -> None:
         """Raises `ModelError` if the words have another dimension than the graphs."""
-        self.fingerprint = artifact.fingerprint
+        self.name, self.fingerprint = artifact.name, artifact.fingerprint
         self.slot_dimension = artifact.dimension
         self.dimension = 2 * artifact.dimension
         self.words = WordVectors.load(artifact.folder / WORDS)
