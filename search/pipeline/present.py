@@ -117,11 +117,9 @@ def _page(
     newest = keep_newest(visible, services, retrieved.meta.collection)
     hits = tuple(_hit(query, retrieved, item, content[item.best.passage]) for item in newest)
     trace.step("check")
-    hits = with_curves(hits, retrieved, services)
-    trace.step("explain")
     hits, probability = with_probabilities(hits, retrieved.collection, services.settings)
     return Results(
-        hits=hits,
+        hits=with_curves(hits, retrieved, services),
         total=retrieved.answer.total,
         facets=retrieved.answer.facets,
         timings_ms=trace.finish(),

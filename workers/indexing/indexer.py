@@ -159,3 +159,18 @@ class Indexer:
                 f"index {meta.index} was read by {meta.reading or 'nothing'}, not {self.reading or 'nothing'}: rebuild it",
                 field="reading",
             )
+
+
+def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, IndexEncoder]:
+    """Vector field -> the encoder that an index was created for."""
+    find = indexer.options.find_encoder
+    found: dict[str, IndexEncoder] = {}
+    for name, fingerprint in meta.encoders.items():
+        encoder = find(name, fingerprint) if find else None
+        if encoder is None:
+            raise ModelError(
+                f"the {name} encoder {short_fingerprint(fingerprint)} of index {meta.index} is not among the available models",
+                field=name,
+            )
+        found[name] = encoder
+    return found

@@ -18,12 +18,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
-from encoders.marked import short_fingerprint
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import DISCOURSE
 from mappings.documents import Passage
-from mappings.errors import Conflict, MedleyError, ModelError, NotFound
-from search.discourse.models import IndexEncoder
+from mappings.errors import Conflict, MedleyError, NotFound
 from search.engines.administration import IndexWriter
 from search.engines.names import split_index
 from search.protocols import IndexMeta, Vectors
@@ -31,7 +29,7 @@ from search.storage import DocumentStore, Job, State
 from workers.indexing.batches import Outcome
 from workers.indexing.encoding import KnownVectors
 from workers.indexing.filling import fill
-from workers.indexing.indexer import Indexer
+from workers.indexing.indexer import Indexer, find_encoders
 from workers.indexing.inspection import verify
 
 _log = logging.getLogger("medley.worker")
@@ -277,21 +275,6 @@ def drop_unused(indexer: Indexer) -> None:
     for index in indexer.engine.names(indexer.name):
         if index != published and not _is_building(indexer, index):
             indexer.drop(index)  # refused while another process holds its writer
-
-
-def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, IndexEncoder]:
-    """Vector field -> the encoder that an index was created for."""
-    find = indexer.options.find_encoder
-    found: dict[str, IndexEncoder] = {}
-    for name, fingerprint in meta.encoders.items():
-        encoder = find(name, fingerprint) if find else None
-        if encoder is None:
-            raise ModelError(
-                f"the {name} encoder {short_fingerprint(fingerprint)} of index {meta.index} is not among the available models",
-                field=name,
-            )
-        found[name] = encoder
-    return found
 
 
 def _is_as_wanted(indexer: Indexer, meta: IndexMeta) -> bool:

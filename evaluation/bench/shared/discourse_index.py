@@ -73,14 +73,14 @@ def _drawn(draw: np.random.Generator, rows: int, size: int, field: str) -> Vecto
 
 
 def time_searches(medley: Medley, count: int) -> dict[str, NDArray[np.float64]]:
-    """The milliseconds of `count` searches by text and slots, in turns `with` and `without` the leg; nothing is cached."""
+    """The milliseconds of `count` searches by text that names both slots, in turns `with` and `without` the leg; nothing is cached."""
     services = {"without": _services(medley, 0.0), "with": _services(medley, DISCOURSE_SHARE)}
     texts = passages(count + WARM_UP, seed=1)
     times: dict[str, list[float]] = {name: [] for name in services}
     for number, text in enumerate(texts):
         words = " ".join(text.split()[number % 3 :][:9])
         entity, aspect = _ENTITIES[number % len(_ENTITIES)], _ASPECTS[number // len(_ENTITIES) % len(_ASPECTS)]
-        query = Query(NAME, ACCESS, words, f"{entity} {number}", aspect, rerank=False)
+        query = Query(NAME, ACCESS, f"{aspect} of {entity}: {words}", rerank=False)
         for name in services if number % 2 else reversed(services):
             started = perf_counter()
             search(query, services[name])
