@@ -33,7 +33,7 @@ def test_both_read_the_same_passages(tmp_path: Path, monkeypatch: pytest.MonkeyP
         *("leg_ms", "search_p50_ms", "p50_ratio", "passages"),
     }
     assert figures["passages"] == 60
-    assert figures["search_p50_ms"] * (1 - figures["p50_ratio"]) == pytest.approx(figures.pop("leg_ms"))
+    assert figures["search_p50_ms"] * (1 - figures["p50_ratio"]) == pytest.approx(figures.pop("leg_ms"), abs=0.05)
     assert figures["sentences_per_document"] == pytest.approx(6 * 6.75, abs=8)
     assert min(figures.values()) > 0
     assert (report["bench"], report["machine"]["model"]) == ("discourse", "small")
