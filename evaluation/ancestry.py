@@ -61,6 +61,9 @@ def _trained_models(models: Models, collection: Collection, rerank: bool) -> Ite
     for field, encoder in models.encoders(collection).items():
         if base_fingerprint(encoder.fingerprint) != untrained:
             yield base_fingerprint(encoder.fingerprint), settings.encoder or collection.vectors[field]
+    whole = models.discourse.of(collection)
+    if whole is not None:
+        yield whole.fingerprint, whole.name
     stages = models.rerank_stages(collection) if rerank else None
     if stages is not None:
         if stages.first is not None and collection.reranking.first is not None:
@@ -78,6 +81,8 @@ def _read(models: Models, name: str, fingerprint: str) -> Ancestry:
             continue  # a broken model can't be the one that was measured
         if manifest.get("fingerprint") == fingerprint:
             return read_ancestry(folder, fingerprint)
+    if (place := models.discourse.folder_of(fingerprint)) is not None:
+        return read_ancestry(place, fingerprint)
     return Ancestry(unknown=("its model directory is not on this machine",))
 
 

@@ -11,7 +11,7 @@ from evaluation.score_cache import KeptScores
 from evaluation.stages import Session
 from evaluation.task import Task
 from mappings import collection as kinds
-from mappings.collection import Collection
+from mappings.collection import DISCOURSE, Collection
 from search.bootstrap import Medley
 from search.models.registry import Models
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
@@ -60,6 +60,8 @@ def describe_models(medley: Medley, name: str, rerank: bool) -> dict[str, Any]:
     settings = medley.settings
     encoders = medley.engine.resolve(name).encoders
     names = {field: settings.encoder or model for field, model in collection.vectors.items()}
+    whole = medley.models.discourse.of(collection)
+    names |= {DISCOURSE: whole.name} if whole else {}
     reranker = settings.reranker or collection.reranking.model
     return {
         "encoders": {field: {"name": names.get(field, ""), "fingerprint": value} for field, value in encoders.items()},

@@ -12,7 +12,7 @@ from typing import Final
 
 from evaluation.measures import Run
 from evaluation.task import CANDIDATE_FIELD, Question, Task
-from mappings.collection import Collection
+from mappings.collection import DISCOURSE, Collection
 from mappings.documents import EVERY_LABEL, Access
 from mappings.errors import Unavailable
 from search.bootstrap import Medley
@@ -28,7 +28,12 @@ BM25: Final = "bm25"
 DENSE: Final = "dense"
 FUSED: Final = "fused"
 RERANKED: Final = "reranked"
-OF_MODELS: Final = frozenset({DENSE, FUSED, RERANKED})
+WITH_DISCOURSE: Final = "fused + discourse"
+"""The fused ranking with the leg `discourse`, where the kind gives it no weight: at `DISCOURSE_SHARE` of all weights."""
+WITHOUT_DISCOURSE: Final = "fused without discourse"
+"""The fused ranking without it, where the kind gives it a weight."""
+DISCOURSE_SHARE: Final = 0.2
+OF_MODELS: Final = frozenset({DENSE, DISCOURSE, FUSED, WITH_DISCOURSE, WITHOUT_DISCOURSE, RERANKED})
 """The systems that a trained model has a part in."""
 SIMPLE: Final = "simple"
 """What training has to beat: `evaluation.baselines.simple`."""
@@ -36,7 +41,10 @@ BASELINE: Final = "baseline"
 """Before the name of what a further bi-encoder ranked."""
 ZERO_SHOT: Final = "zero-shot"
 """The end of the name of a system that was trained on nothing of the suite's data set."""
-COMPARED: Final = ((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE), (RERANKED, SIMPLE), (FUSED, SIMPLE))
+COMPARED: Final = (
+    *((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE), (RERANKED, SIMPLE), (FUSED, SIMPLE)),
+    *((WITH_DISCOURSE, FUSED), (FUSED, WITHOUT_DISCOURSE)),
+)
 """(system, against): the paired tests of a report."""
 
 Progress = Callable[[int, int], None]
@@ -91,7 +99,7 @@ def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> froz
 
 
 def retrieve_question(session: Session, question: Question, feedback: bool = True) -> Retrieved:
-    """The candidates of one question; `feedback=False` leaves out the collection's feedback.
+    """The candidates of one question; `feedback=False` leaves out the collection's feedback, and asks every leg.
 
     Raises `Unavailable` for an answer that is degraded: it must not be measured.
     """
@@ -99,11 +107,20 @@ def retrieve_question(session: Session, question: Question, feedback: bool = Tru
 
 
 def _retrieve(session: Session, query: Query, feedback: bool = True, depth: int | None = None) -> Retrieved:
-    collection = session.collection if feedback else replace(session.collection, feedback=None)
+    collection = session.collection if feedback else _asking_every_leg(session)
     trace = Trace()
     retrieved = retrieve(query, session.services, trace, collection, depth=session.task.candidates or depth)
     check_whole((*trace.degraded, *trace.partial))
     return retrieved
+
+
+def _asking_every_leg(session: Session) -> Collection:
+    """The collection without feedback, and with a weight for the leg `discourse` if its index has one."""
+    collection = replace(session.collection, feedback=None)
+    if DISCOURSE not in session.medley.engine.resolve(collection.name).encoders:
+        return collection
+    weights = weights_with(collection.fusion.weights, DISCOURSE_SHARE)
+    return replace(collection, fusion=replace(collection.fusion, weights=weights))
 
 
 def score_candidates(session: Session, retrieved: Retrieved) -> StageScores:
@@ -115,7 +132,10 @@ def score_candidates(session: Session, retrieved: Retrieved) -> StageScores:
 
 
 def run_task(session: Session, progress: Progress | None = None) -> dict[str, Run]:
-    """System -> question -> judged keys, best first. Systems: the legs, `fused`, and `reranked` if there is a reranker."""
+    """System -> question -> judged keys, best first. Systems: the legs, `fused`, and `reranked` if there is a reranker.
+
+    Over an index with discourse vectors also `fused` with or without that leg, whichever the kind's weights do not give.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     for number, question in enumerate(session.task.questions, 1):
         for system, keys in _rank(session, question).items():
@@ -132,12 +152,46 @@ def _rank(session: Session, question: Question) -> dict[str, list[str]]:
     deep = _retrieve(session, query, depth=task.depth) if task.depth > session.medley.settings.window else retrieved
     systems = {name: judged_keys(task, ranking.items) for name, ranking in deep.answer.rankings.items()}
     systems[FUSED] = judged_keys(task, retrieved.candidates)
+    systems |= _with_and_without_discourse(session, query, systems)
     if session.rerankers is not None:
         trace = Trace()
         reranked = rerank(query, retrieved, session.services, trace)
         check_whole((*trace.degraded, *trace.partial))
         systems[RERANKED] = judged_keys(task, reranked.candidates)
     return systems
+
+
+def _with_and_without_discourse(
+    session: Session, query: Query, systems: Mapping[str, list[str]]
+) -> dict[str, list[str]]:
+    """The ranking of the leg, and the fused one with the leg or without it; empty where the index has no such vectors.
+
+    A question without a slot has no ranking of the leg, and the same fused ones.
+    """
+    task, fusion = session.task, session.collection.fusion
+    if DISCOURSE not in session.medley.engine.resolve(task.corpus.name).encoders:
+        return {}
+    own = fusion.weights.get(DISCOURSE, 0.0) > 0
+    other = _retrieve_weighted(session, query, weights_with(fusion.weights, 0.0 if own else DISCOURSE_SHARE))
+    ranking = systems.get(DISCOURSE) or judged_keys(task, other.answer.rankings.get(DISCOURSE, ()))
+    return {DISCOURSE: ranking, WITHOUT_DISCOURSE if own else WITH_DISCOURSE: judged_keys(task, other.candidates)}
+
+
+def weights_with(weights: Mapping[str, float], share: float) -> dict[str, float]:
+    """The weights of the other legs in their proportions, and `share` of all for the leg `discourse`."""
+    others = {leg: weight for leg, weight in weights.items() if leg != DISCOURSE}
+    total = sum(others.values()) or 1.0
+    return {**{leg: round(weight * (1 - share) / total, 6) for leg, weight in others.items()}, DISCOURSE: share}
+
+
+def _retrieve_weighted(session: Session, query: Query, weights: Mapping[str, float]) -> Retrieved:
+    fusion = replace(session.collection.fusion, weights=weights)
+    trace = Trace()
+    found = retrieve(
+        query, session.services, trace, replace(session.collection, fusion=fusion), depth=session.task.candidates
+    )
+    check_whole((*trace.degraded, *trace.partial))
+    return found
 
 
 def check_whole(missing: Sequence[str]) -> None:

@@ -10,11 +10,13 @@ from typing import Any, Final, TypeGuard
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": (
         *("title", "group_by", "default_labels", "passages", "bm25", "fields", "vectors"),
-        *("fusion", "feedback", "rerank", "stance", "answers", "opensearch", "private_queries", "reads_queries"),
+        *("discourse", "fusion", "feedback", "rerank", "stance", "answers", "opensearch"),
+        *("private_queries", "reads_queries"),
     ),
     "passages": ("granularity", "max_words", "window_words", "context", "sections", "concepts", "studies", "marking"),
     "passages.marking": ("stated", "ruled_out"),
     "bm25": ("title_boost", "heading_boost", "name_weight"),
+    "discourse": ("model",),
     "fusion": ("method", "normalisation", "weights"),
     "feedback": ("passages", "share"),
     "rerank": ("model", "candidates", "deadline_ms", "weight", "first", "parts"),
@@ -33,6 +35,7 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("title", "group_by", "default_labels", "passages", "bm25", "vectors", "fusion", "rerank"),
     "passages": ("granularity", "max_words", "context", "sections"),
     "bm25": ("title_boost", "heading_boost"),
+    "discourse": ("model",),
 }
 """The keys that a file must have, by table; those of the other tables are required by the dataclasses they become."""
 

@@ -16,6 +16,10 @@ from mappings.marking import Marking
 from mappings.stages import AnswerWeights, Feedback, FirstStage, Fusion, PassageParts, Reranking, StanceReader
 
 Granularity = Literal["document", "section", "passage"]
+DISCOURSE: Final = "discourse"
+"""The vector field, and the leg, of documents that are read as a whole, sentence by sentence."""
+
+RESERVED_LEGS: Final = {"bm25": "the lexical leg", DISCOURSE: "the leg of the model that [discourse] names"}
 FUSION_METHODS: Final = ("weighted", "rrf")
 FUSION_NORMALISATIONS: Final = ("floor", "minmax", "zscore")
 Built = TypeVar("Built")
@@ -36,7 +40,7 @@ class Collection:
 
     `title_boost` and `heading_boost` say what title and heading add to BM25's score, `name_weight` (0: nothing) what another
     name of what a query names counts beside the typed one. `fields` maps names to fields,
-    `vectors` each vector field to its bi-encoder; `marking` (None: not used) is how these tell what a text rules out. `fusion`,
+    `vectors` each vector field to its bi-encoder, `discourse` is the model of the leg of that name ("": none); `marking` (None: not used) is how these tell what a text rules out. `fusion`,
     `reranking`, `feedback` and `stance` (None: not used) say how it is searched, `answers` (None: not told) how probable it is that a
     hit answers. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     `invented` (documents are made up) comes from the catalog, not from the kind.
@@ -62,6 +66,7 @@ class Collection:
     stance: StanceReader | None = None
     answers: AnswerWeights | None = None
     marking: Marking | None = None
+    discourse: str = ""
     shards: int = 1
     replicas: int | str = "0-1"
     private_queries: bool = False
@@ -87,9 +92,9 @@ class Collection:
             raise ValueError("bm25.name_weight needs passages.concepts = true: the lexicon of concepts has the names")
         for name, model in self.vectors.items():
             checks.check_text(f"vectors.{name}", model)
-            if name == "bm25":
-                raise ValueError("vectors.bm25: bm25 is the lexical leg; choose another name")
-        legs = tuple(dict.fromkeys(("bm25", "dense", *self.vectors)))
+            if name in RESERVED_LEGS:
+                raise ValueError(f"vectors.{name}: {name} is {RESERVED_LEGS[name]}; choose another name")
+        legs = tuple(dict.fromkeys(("bm25", "dense", *self.vectors, DISCOURSE)))
         checks.check_one_of("fusion.method", self.fusion.method, FUSION_METHODS)
         checks.check_one_of("fusion.normalisation", self.fusion.normalisation, FUSION_NORMALISATIONS)
         checks.check_leg_weights(self.fusion.weights, legs)
@@ -176,6 +181,11 @@ def _parse_field(name: str, data: object) -> Field:
     return _build(Field, f"fields.{name}", {"name": name, **checks.parse_field_table(name, data)})
 
 
+def _parse_discourse(data: Mapping[str, Any]) -> str:
+    checks.check_text("discourse.model", data["model"])
+    return str(data["model"])
+
+
 def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
     checks.check_keys("", data)
     if not isinstance(data["vectors"], Mapping):
@@ -205,6 +215,7 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         stance=_build(StanceReader, "stance", data["stance"]) if "stance" in data else None,
         answers=_build(AnswerWeights, "answers", data["answers"]) if "answers" in data else None,
         marking=_build(Marking, "passages.marking", passages["marking"]) if "marking" in passages else None,
+        discourse=_parse_discourse(data["discourse"]) if "discourse" in data else "",
         private_queries=data.get("private_queries", False),
         concepts=passages.get("concepts", False),
         studies=passages.get("studies", False),

@@ -10,6 +10,7 @@ from mappings.errors import MedleyError
 from search.collections import Collections
 from search.completion.completer import Completer
 from search.completion.completions import CompletionRequest, Completions
+from search.discourse.curve import DiscourseCurve
 from search.engines.administration import Engine
 from search.engines.opened import Engines, open_engines
 from search.home import open_home
@@ -17,6 +18,7 @@ from search.kept.store import KeptStore
 from search.memory.scores import ScoreMemory
 from search.models.registry import Models
 from search.pipeline.document_stance import DocumentStance, read_document
+from search.pipeline.explanation import draw_curve
 from search.pipeline.paging.cursor import read_key
 from search.pipeline.results import Results
 from search.pipeline.search import search
@@ -60,6 +62,7 @@ class Medley:
             store=collections.store,
             reader=collections.reader_of,
             claim_reader=models.claim_reader,
+            discourse=models.discourse.find,
             scores=scores or ScoreMemory(),
         )
         visibility = Visibility(engines.engine)
@@ -88,6 +91,10 @@ class Medley:
     def read_claim(self, claim: str, document: Document, version: int, collection: str) -> DocumentStance:
         """What a version of a document says of a claim; see `search.pipeline.document_stance.read_document`."""
         return read_document(claim, document, version, self.collections.get(collection), self.services)
+
+    def draw_curve(self, query: Query, document: Document, version: int) -> DiscourseCurve | None:
+        """How near a document's sentences are to a query's slots; see `search.pipeline.explanation.draw_curve`."""
+        return draw_curve(query, document, version, self.services)
 
     def search(self, query: Query) -> Results:
         """One page of answers; see `search.pipeline.search.search`."""

@@ -152,7 +152,7 @@ class PatientsAnswer:
 class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
-    `vectors[field]` has shape (rows, d), unit rows. In order, `windows[n]` of them belong to passage n, or one each if
+    `vectors[field]` has shape (rows, d), unit rows; those of `discourse` are at most that long, or zero: none. In order, `windows[n]` of them belong to passage n, or one each if
     `windows` is empty. The score of a passage is that of its best row. Without any vectors the document is found by its
     words, until it is written again. `asserted[n]` are the keys of what passage n asserts; it is empty for a document that
     was not read.

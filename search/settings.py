@@ -72,6 +72,9 @@ class Settings:
     encoder: str = _setting(
         "", "bi-encoder for new indexes instead of the collection's own; 'hashing-256' needs no model"
     )
+    discourse: str = _setting(
+        "", "discourse model for new indexes instead of the collection's own; 'none': no leg of that name"
+    )
     reranker: str = _setting(
         "", "cross-encoder that reranks alone, instead of the collection's own one or two; 'none': no reranking"
     )

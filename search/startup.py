@@ -11,6 +11,7 @@ from mappings.errors import MedleyError
 from mappings.garbage import exempt_loaded_objects
 from search.bootstrap import Medley
 from search.completion.completions import CompletionRequest
+from search.discourse.models import WholeDocumentEncoder
 
 YOUNG_GENERATION_THRESHOLD: Final = 20_000
 """Net new objects that trigger a collection of the youngest generation. A search allocates thousands, hardly any of them
@@ -47,8 +48,11 @@ def warm_up(medley: Medley) -> None:
 
 def _warm_up_collection(medley: Medley, name: str) -> None:
     medley.collections.reader(name)
-    for fingerprint in medley.engine.resolve(name).encoders.values():
-        if (encoder := medley.models.find_encoder(fingerprint)) is not None:
+    for field, fingerprint in medley.engine.resolve(name).encoders.items():
+        encoder = medley.models.find_index_encoder(field, fingerprint)
+        if isinstance(encoder, WholeDocumentEncoder):
+            encoder.encode_query(_WARM_UP_TEXT, _WARM_UP_TEXT)
+        elif encoder is not None:
             encoder.encode_queries([_WARM_UP_TEXT])
     medley.complete(CompletionRequest(name, _NOBODY, _MISTYPED))
     stages = medley.models.rerank_stages(medley.collections.get(name))

@@ -112,7 +112,7 @@ def test_the_whole_kind_of_the_documentation_is_one(tmp_path: Path) -> None:
     assert kind.reranking.parts
     assert kind.reranking.first
     known = {section for name in kinds() for section in tomllib.loads(kinds()[name].read_text(encoding="utf-8"))}
-    assert known | {"feedback", "opensearch"} == tomllib.loads(written).keys()
+    assert known | {"discourse", "feedback", "opensearch"} == tomllib.loads(written).keys()
 
 
 def test_no_page_carries_a_path_of_a_machine() -> None:

@@ -67,6 +67,29 @@ class RerankerJson(WireModel):
     stage: str
 
 
+class CurvePointJson(WireModel):
+    """A sentence in its place: the number of its passage, and its cosines with each slot and with both."""
+
+    model_config = ConfigDict(title="CurvePoint")
+
+    passage: int
+    entity: float | None
+    aspect: float | None
+    whole: float
+    text: str
+
+
+class CurveJson(WireModel):
+    """How near each sentence of a document is to an entity and an aspect; `left_out` counts those that are not read."""
+
+    model_config = ConfigDict(title="DiscourseCurve")
+
+    entity: str
+    aspect: str
+    points: list[CurvePointJson]
+    left_out: int
+
+
 class ExplanationJson(WireModel):
     """How a score was computed: `fused` is the sum of the legs' contributions, `score` the sum of `final`.
 
@@ -82,6 +105,9 @@ class ExplanationJson(WireModel):
     final: dict[str, float]
     score: float
     matched_terms: list[str]
+    discourse: CurveJson | None = Field(
+        None, description="where the leg `discourse` was asked: its curve over the document, of the first hits alone"
+    )
 
 
 class ProofJson(WireModel):

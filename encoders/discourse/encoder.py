@@ -50,12 +50,13 @@ class DiscourseDocument:
 
 
 class DiscourseEncoder:
-    """An opened discourse model. Threads can share it."""
+    """An opened discourse model; its vectors have `dimension` numbers, those of each slot `slot_dimension`. Threads can share it."""
 
     def __init__(self, artifact: DiscourseArtifact, threads: int = 2) -> None:
         """Raises `ModelError` if the words, or the sentences, have another dimension than the graphs."""
-        self.fingerprint = artifact.fingerprint
-        self.dimension = artifact.dimension
+        self.name, self.fingerprint = artifact.name, artifact.fingerprint
+        self.slot_dimension = artifact.dimension
+        self.dimension = 2 * artifact.dimension
         self.words = WordVectors.load(artifact.folder / WORDS)
         self._entities, self._aspects, self._documents = (
             _open(artifact.folder / name) for name in (ENTITIES, ASPECTS, DOCUMENTS)
@@ -79,11 +80,11 @@ class DiscourseEncoder:
 
     def encode_query(self, entity: str, aspect: str) -> Floats:
         """The unit vector of a query, shape (2 d,); an empty slot has zeros."""
-        found = np.zeros(2 * self.dimension, np.float32)
+        found = np.zeros(self.dimension, np.float32)
         if entity_key(entity):
-            found[: self.dimension] = self.encode_entity(entity)
+            found[: self.slot_dimension] = self.encode_entity(entity)
         if parts := split_aspect(aspect):
-            found[self.dimension :] = self._encode_names(self._aspects, parts).mean(0)
+            found[self.slot_dimension :] = self._encode_names(self._aspects, parts).mean(0)
         length = float(np.linalg.norm(found))
         return (found / length).astype(np.float32) if length else found
 
@@ -95,7 +96,7 @@ class DiscourseEncoder:
     def encode_documents(self, documents: Sequence[Sequence[str]]) -> list[DiscourseDocument]:
         """Each document, a sequence of passages, read once as a whole."""
         read = [read_sentences(passages) for passages in documents]
-        found: list[Floats] = [np.zeros((0, 2 * self.dimension), np.float32)] * len(read)
+        found: list[Floats] = [np.zeros((0, self.dimension), np.float32)] * len(read)
 
         def run(rows: Sequence[int]) -> None:
             inputs, lengths = self._inputs([read[row] for row in rows])

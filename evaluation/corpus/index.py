@@ -100,7 +100,7 @@ def _build(medley: Medley, corpus: Corpus) -> None:
 def mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
     """All that decides the index: when any of it changes, the collection is built again."""
     collection = kinds.load(corpus.name, corpus.kind, settings.collections)
-    encoders = Models(settings).encoders(collection)
+    encoders = Models(settings).index_encoders(collection)
     return {
         "documents": digest(corpus.documents()),
         "encoders": {name: encoder.fingerprint for name, encoder in sorted(encoders.items())},

@@ -8,7 +8,7 @@ retrieves them, and a true answer that it missed replaces the lowest-ranked fals
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from evaluation.corpus.templates import EntityQuestion, share_known
 from evaluation.published.systems import published_rows
 from evaluation.suite import Suite
 from evaluation.task import CANDIDATE_FIELD, Corpus, Question, Task
+from mappings import collection as kinds
+from mappings.analysis.passages import passage_sections
 from mappings.datasets.medquad import (
     HealthArticle,
     HealthQuestion,
@@ -27,21 +29,24 @@ from mappings.datasets.medquad import (
     read_questions,
 )
 from mappings.documents import Document, Section
+from search.models.discourse import NONE
 from search.settings import Settings
 
 MEASURES = ("Success@1", "Success@5", "Success@10", "AP", "nDCG@10")
 FULL_MEASURES = ("Success@1", "Success@5", "Success@10", "AP", "R@100")
 CANDIDATES = 64
+IN_ARTICLES = "in whole articles"
 _FULL = "64 candidates, where ours are found among all passages: an easier task than this table's"
 PUBLISHED = (*published_rows("capr", "MedQuAD"), *published_rows("cdv", "MedQuAD"))
 _TRAINED = "trained on MedQuAD's other documents"
 _ASPECTS = f"{_TRAINED}, with the same names of the aspects: so not zero-shot like the published rows"
 
 
-def tasks(settings: Settings, full: bool = False, baseline: str = "") -> list[Task]:
+def tasks(settings: Settings, full: bool = False, baseline: str = "", discourse: bool = False) -> list[Task]:
     """The main task (text only, question) and its variants: with the document's title, and with slots.
 
-    `baseline` names a further bi-encoder, such as an untrained one: it ranks for questions and slots alike.
+    `baseline` names a further bi-encoder, such as an untrained one: it ranks for questions and slots alike. With `discourse`,
+    the full form also asks for passages that stand in their whole articles.
     """
     queries = list(read_questions(settings.data))
     articles = list(read_articles(settings.data))
@@ -72,7 +77,38 @@ def tasks(settings: Settings, full: bool = False, baseline: str = "") -> list[Ta
             breakdown=_breakdown(queries, passages, judged),
             whole=_whole_articles(articles, passages),
         )
-    return [main, titled, by_slots, *_baselines(main, by_slots, baseline)]
+    whole = _in_articles(main, by_slots, _whole_articles(articles, passages), settings) if full and discourse else []
+    return [main, titled, by_slots, *whole, *_baselines(main, by_slots, baseline)]
+
+
+def _in_articles(main: Task, by_slots: Task, whole: Sequence[Mapping[str, str]], settings: Settings) -> list[Task]:
+    """Both kinds of questions over whole articles, whose sections are judged; a long section has several passages."""
+    kind = kinds.load("articles", None, settings.collections)
+    documents = [
+        Document(f"article-{number}", "", tuple(Section("", text) for text in article.values()), LABELS, {})
+        for number, article in enumerate(whole)
+    ]
+    places: dict[str, list[str]] = defaultdict(list)
+    for article, document in zip(whole, documents, strict=True):
+        names = list(article)
+        for ordinal, section in enumerate(passage_sections(document, kind)):
+            places[names[section]].append(f"{document.id}#{ordinal}")
+    judgements = {
+        query: {place: grade for key, grade in grades.items() for place in places.get(key, [f"{key}#lost"])}
+        for query, grades in main.judgements.items()
+    }
+    corpus = Corpus("medquad-articles", "articles", lambda: iter(documents))
+    return [
+        replace(
+            task,
+            variant=f"{task.variant}{' ' if task.variant else ''}{IN_ARTICLES}",
+            corpus=corpus,
+            judgements=judgements,
+            unit="passage",
+            strict=None,
+        )
+        for task in (main, by_slots)
+    ]
 
 
 def _breakdown(
@@ -179,7 +215,7 @@ def with_twins(judgements: Mapping[str, Mapping[str, int]], texts: Mapping[str, 
 SUITE = Suite(
     "medquad",
     "questions to passages of health articles",
-    lambda settings, options: tasks(settings, options.full, options.baseline),
+    lambda settings, options: tasks(settings, options.full, options.baseline, settings.discourse not in ("", NONE)),
     options=("full", "baseline", "systems"),
     forms=(
         {},

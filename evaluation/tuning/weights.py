@@ -1,5 +1,7 @@
 """Fusion and reranking weights from judgements: a grid for the fusion, then one for the reranker's share.
 
+Over an index with discourse vectors, the share of that leg is chosen between the two: beside the best two legs.
+
 The legs and the cross-encoder run once per question; the grid is arithmetic on their scores, by the product's own `fuse`
 and `combine`.
 """
@@ -21,6 +23,7 @@ from evaluation.statistics import interval
 from evaluation.suites import beir
 from evaluation.suites import tuning_judgements as training
 from evaluation.task import Task
+from mappings.collection import DISCOURSE
 from mappings.errors import InvalidInput
 from mappings.stages import Fusion
 from search.pipeline.retrieve import Retrieved
@@ -77,6 +80,8 @@ def run(
     prepared = [prepare(task, settings, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -distance(item[0])))
+    further = [(fusion, _values(prepared, fusion)) for fusion in _with_discourse(prepared, best)]
+    grid, best = grid + further, _better(further, best)
     shares = _shares(prepared, best, progress) if options.rerank and prepared[0].session.rerankers else []
     weight = max(shares, key=lambda item: (round(float(item[1].mean()), 6), -abs(item[0] - 0.5)))[0] if shares else None
     return {
@@ -112,6 +117,22 @@ def fusions() -> Iterable[Fusion]:
 def distance(fusion: Fusion) -> float:
     """From equal shares: of equally good fusions the more even one is safer."""
     return abs(fusion.weights[stages.DENSE] - 0.5)
+
+
+def _with_discourse(prepared: Sequence[Prepared], best: Fusion) -> Iterable[Fusion]:
+    """The best fusion without the leg `discourse`, and with each share of it; none where no question asks the leg."""
+    asked = any(DISCOURSE in found.answer.rankings for item in prepared for found in item.retrieved)
+    shares = SHARES[: len(SHARES) // 2 + 1] if asked else ()
+    return [replace(best, weights=stages.weights_with(best.weights, share)) for share in shares]
+
+
+def _better(grid: Sequence[tuple[Fusion, Values]], best: Fusion) -> Fusion:
+    """The best of a grid by increasing shares, the lowest share of equally good ones; `best` if none is above the first."""
+    if not grid:
+        return best
+    means = [round(float(values.mean()), 6) for _, values in grid]
+    place = means.index(max(means))
+    return grid[place][0] if place else best
 
 
 def _tasks(kind: str, settings: Settings, options: TuningOptions) -> Sequence[Task]:

@@ -15,9 +15,11 @@ from encoders.marked import MarkedEncoder, base_fingerprint, marking_of
 from encoders.poly import PolyEncoder, PolyReranker
 from encoders.runtime import BiEncoder, CrossEncoder
 from encoders.stances import StanceClassifier
-from mappings.collection import Collection
+from mappings.collection import DISCOURSE, Collection
 from mappings.errors import MedleyError
+from search.discourse.models import IndexEncoder
 from search.engines.opened import secret
+from search.models.discourse import DiscourseModels
 from search.models.remote import RemoteEncoder, RemoteReranker
 from search.models.servers import Servers
 from search.protocols import Encoder, Reranker
@@ -42,6 +44,7 @@ class Models:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.servers = model_servers(settings)
+        self.discourse = DiscourseModels(settings, self.folders())
         self._encoders: dict[str, Encoder] = {}
         self._rerankers: dict[str, AnytimeReranker | MedleyError] = {}
         self._classifiers: dict[str, StanceClassifier] = {}
@@ -72,6 +75,15 @@ class Models:
         own = {name: self.encoder(self.settings.encoder or model) for name, model in collection.vectors.items()}
         marking = collection.marking
         return {name: MarkedEncoder(encoder, marking) for name, encoder in own.items()} if marking else own
+
+    def index_encoders(self, collection: Collection) -> dict[str, IndexEncoder]:
+        """Vector field -> what fills it in a new index: the bi-encoders and, last, the discourse model if there is one."""
+        whole = self.discourse.of(collection)
+        return {**self.encoders(collection), **({DISCOURSE: whole} if whole else {})}
+
+    def find_index_encoder(self, field: str, fingerprint: str) -> IndexEncoder | None:
+        """What filled a vector field: the model of its kind with this fingerprint, or None if none here has it."""
+        return self.discourse.find(fingerprint) if field == DISCOURSE else self.find_encoder(fingerprint)
 
     def find_encoder(self, fingerprint: str) -> Encoder | None:
         """The encoder with this fingerprint, or None if no model here has it, or marks texts in another way."""

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
-from mappings.documents import Access
-from search.pipeline.results import Explanation, RerankContribution
+from encoders.discourse.reading import MOST_SENTENCES
+from mappings.analysis.passages import passages
+from mappings.analysis.sentences import sentences
+from mappings.collection import DISCOURSE
+from mappings.documents import Access, Document, parse_passage_id
+from mappings.errors import MedleyError
+from search.discourse.curve import DiscourseCurve, draw_curves
+from search.discourse.leg import asked_slots
+from search.pipeline.results import Explanation, Hit, RerankContribution
+from search.pipeline.retrieve import Retrieved
+from search.pipeline.services import SearchServices
 from search.protocols import BM25
+from search.query import Query
 from search.ranking.candidates import Candidate, LegContribution
+
+MOST_DRAWN: Final = 400
+"""How many sentences of a page's hits are read for curves: the first hits that have so many, at least the first."""
 
 
 def explain(candidate: Candidate, matched: Sequence[str], access: Access) -> Explanation:
@@ -48,3 +63,48 @@ def _final(candidate: Candidate, reranker: RerankContribution | None) -> dict[st
     if reranker is not None:
         parts["reranker"] = share
     return parts | ({"level": offset} if offset else {})
+
+
+def with_curves(hits: Sequence[Hit], retrieved: Retrieved, services: SearchServices) -> tuple[Hit, ...]:
+    """The hits with the curves of the leg `discourse` in their explanations, where it was asked: the first hits alone."""
+    encoder = services.discourse(retrieved.meta.encoders[DISCOURSE]) if retrieved.slots else None
+    if encoder is None or retrieved.slots is None or services.store is None or not any(hit.explain for hit in hits):
+        return tuple(hits)
+    texts = dict(_first_texts(hits, retrieved, services))
+    try:
+        curves = dict(zip(texts, draw_curves([*texts.values()], retrieved.slots, encoder), strict=True))
+    except MedleyError:
+        return tuple(hits)
+    return tuple(
+        replace(hit, explain=replace(hit.explain, discourse=curves.get(hit.document))) if hit.explain else hit
+        for hit in hits
+    )
+
+
+def _first_texts(
+    hits: Sequence[Hit], retrieved: Retrieved, services: SearchServices
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The first hits' documents with the texts of their passages, as far as they are of the version that was found."""
+    assert services.store is not None  # noqa: S101 - checked by the caller
+    stored = services.store(retrieved.collection.name).latest([hit.document for hit in hits])
+    left = MOST_DRAWN
+    for number, hit in enumerate(hits):
+        found = stored.get(hit.document)
+        if found is None or found.document is None or found.version != parse_passage_id(hit.passage)[1]:
+            continue
+        texts = tuple(item.text for item in passages(found.document, found.version, retrieved.collection))
+        left -= min(MOST_SENTENCES, sum(len(sentences(text)) for text in texts))
+        if number and left < 0:
+            return
+        yield hit.document, texts
+
+
+def draw_curve(query: Query, document: Document, version: int, services: SearchServices) -> DiscourseCurve | None:
+    """The curve of one document for a query; None where a search would not ask the leg `discourse`, or has no model for it."""
+    collection = services.collection(query.collection)
+    meta = services.engine.resolve(query.collection)
+    slots = asked_slots(query, collection, meta, services.reader(collection) if meta.reading else None)
+    encoder = services.discourse(meta.encoders[DISCOURSE]) if slots else None
+    if slots is None or encoder is None or not encoder.encode_query(*slots).any():
+        return None
+    return draw_curves([[item.text for item in passages(document, version, collection)]], slots, encoder)[0]

@@ -10,7 +10,7 @@ from mappings.stances import StanceReading
 from mappings.studies.description import work_of
 from search.pipeline import evidence
 from search.pipeline.checks import RELEVANCE
-from search.pipeline.explanation import explain
+from search.pipeline.explanation import explain, with_curves
 from search.pipeline.freshness import find_withheld, keep_newest
 from search.pipeline.grouping import Group, by_field, fold, group, sort_by
 from search.pipeline.lookup import can_miss_words, meanings_of, missing_words
@@ -119,7 +119,7 @@ def _page(
     trace.step("check")
     hits, probability = with_probabilities(hits, retrieved.collection, services.settings)
     return Results(
-        hits=hits,
+        hits=with_curves(hits, retrieved, services),
         total=retrieved.answer.total,
         facets=retrieved.answer.facets,
         timings_ms=trace.finish(),

@@ -10,6 +10,7 @@ from mappings.documents import FieldValue
 from mappings.stances import Stance, is_sure
 from mappings.studies.badges import values_of
 from mappings.studies.description import BADGES
+from search.discourse.curve import DiscourseCurve
 from search.query import Facets, Total
 from search.ranking.answers import AnswerSigns
 from search.ranking.candidates import LegContribution
@@ -84,7 +85,8 @@ class RerankContribution(NamedTuple):
 class Explanation:
     """Why a hit ranks where it does: `fused` is the sum of the legs' contributions, `score` the sum of `final`.
 
-    Of `final`, `fused` and `reranker` say what each adds, and `level` what every hit of the same level gets.
+    Of `final`, `fused` and `reranker` say what each adds, and `level` what every hit of the same level gets. `discourse` is
+    how near the sentences of the document are to what the leg of that name was asked; None where it was not drawn.
     """
 
     legs: Mapping[str, LegContribution]
@@ -93,6 +95,7 @@ class Explanation:
     final: Mapping[str, float]
     score: float
     matched_terms: tuple[str, ...]
+    discourse: DiscourseCurve | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
-from mappings.collection import Collection
+from mappings.collection import DISCOURSE, Collection
 from mappings.documents import Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
 from mappings.stages import Feedback
+from search.discourse.leg import asked_slots, encode_slots
 from search.pipeline import lookup
 from search.pipeline.freshness import describe_shortcomings, find_withheld, only_newest, without_counts
 from search.pipeline.services import Contents, SearchServices, Trace, rerank_deadline
@@ -26,6 +27,7 @@ from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
 from search.understanding.criteria import Criterion
+from search.understanding.slots import QuerySlots
 from search.understanding.understand import Understanding, understand
 
 
@@ -34,7 +36,8 @@ class Retrieved:
     """What retrieval hands to reranking.
 
     `candidates` are in fused order. `has_more`: a leg returned as many documents as requested, so there may be more.
-    `feedback` names the passages that moved the query's vectors, if any did. `contents` fetches passages and fields.
+    `feedback` names the passages that moved the query's vectors, if any did. `slots` are those that the leg `discourse` was
+    asked by; None where it was not. `contents` fetches passages and fields.
     """
 
     meta: IndexMeta
@@ -45,6 +48,7 @@ class Retrieved:
     has_more: bool
     contents: Contents
     feedback: tuple[str, ...] = ()
+    slots: QuerySlots | None = None
 
 
 class _Context(NamedTuple):
@@ -93,12 +97,15 @@ def _retrieve(
     understanding = understand(query, collection.fields, reader, collection.reads_queries, collection.name_weight)
     trace.step("understand")
     vectors = encode_query(understanding.model_text, services, meta, trace) if understanding.model_text else {}
+    moved_by_feedback = collection.feedback is not None and bool(vectors)
+    slots = asked_slots(query, collection, meta, reader)
+    whole = encode_slots(slots, meta, services.discourse, services.vectors, trace.degraded) if slots else {}
     trace.step("encode")
     withheld = find_withheld(services, meta, trace)
     request = LegsRequest(
         index=meta.index,
         lexical=understanding.lexical,
-        vectors=vectors,
+        vectors={**vectors, **whole},
         access=query.access,
         documents=services.settings.window if depth is None else depth,
         filters=(*query.filters, *understanding.filters),
@@ -107,7 +114,8 @@ def _retrieve(
     )
     contents = Contents(services.engine, meta.index, query.access)
     context = _Context(query, services, trace, meta, collection, understanding, contents)
-    retrieved = _run_with_feedback(request, context) if collection.feedback and vectors else _run_legs(request, context)
+    retrieved = _run_with_feedback(request, context) if moved_by_feedback else _run_legs(request, context)
+    retrieved = replace(retrieved, slots=slots) if whole else retrieved
     trace.degraded += [f"the leg '{name}' failed ({reason})" for name, reason in retrieved.answer.missing.items()]
     if withheld.complete:
         return retrieved
@@ -119,6 +127,8 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
     """Vector field -> the unit vector of `text`, shape (d,), by the encoder that filled the field; cached."""
     vectors = {}
     for name, fingerprint in meta.encoders.items():
+        if name == DISCOURSE:
+            continue  # asked by slots
         encoder = services.encoder(fingerprint)
         if encoder is None:
             trace.degraded.append(
@@ -141,9 +151,9 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
 
 
 def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
-    # The cache key needs the vectors only if feedback moved them: otherwise the query determines them.
-    moved_bytes = b"".join(vector.tobytes() for vector in request.vectors.values()) if feedback else b""
-    answer = lookup.with_holders(_cached_answer(request, context, moved_bytes))
+    # The cache key needs those vectors alone that the understanding of the query does not determine.
+    own = [vector.tobytes() for name, vector in request.vectors.items() if feedback or name == DISCOURSE]
+    answer = lookup.with_holders(_cached_answer(request, context, b"".join(own)))
     context.trace.step("legs")
     candidates, understanding = _rank(answer, context)
     context.trace.step("fuse")
@@ -212,11 +222,11 @@ def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> fr
     return frozenset(name for name, passage in passages.items() if normalise_heading(passage.heading) in aspects)
 
 
-def _cached_answer(request: LegsRequest, context: _Context, moved_bytes: bytes) -> LegsAnswer:
+def _cached_answer(request: LegsRequest, context: _Context, vector_bytes: bytes) -> LegsAnswer:
     """The engine's answer, or its earlier one to the same request; an answer with a failed leg is not cached."""
     meta, answers = context.meta, context.services.answers
     requested = (request.filters, request.facets, request.documents, tuple(request.vectors), request.withheld)
-    key = (meta.index, meta.commit, request.access.key, context.understanding, moved_bytes, requested)
+    key = (meta.index, meta.commit, request.access.key, context.understanding, vector_bytes, requested)
     cached = answers.get(key)
     if cached is not None:
         return cached
@@ -270,9 +280,10 @@ def _best_passages(first: Retrieved, feedback: Feedback) -> list[Passage]:
 
 
 def _encoders(request: LegsRequest, context: _Context) -> dict[str, Encoder]:
-    """Vector field -> its encoder, for every vector of the request."""
+    """Vector field -> its encoder, for every vector of the request that feedback moves."""
     fingerprints = context.meta.encoders
-    found = {name: encoder for name in request.vectors if (encoder := context.services.encoder(fingerprints[name]))}
-    if missing := sorted(request.vectors.keys() - found.keys()):
+    moved = request.vectors.keys() - {DISCOURSE}
+    found = {name: encoder for name in moved if (encoder := context.services.encoder(fingerprints[name]))}
+    if missing := sorted(moved - found.keys()):
         raise Unavailable(f"the encoder for {missing[0]!r} is no longer available")
     return found

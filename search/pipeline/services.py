@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
+from search.discourse.models import WholeDocumentEncoder
 from search.memory.cache import Cache
 from search.memory.scores import ScoreMemory
 from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
@@ -24,7 +25,7 @@ class SearchServices:
     """Everything a search calls. A missing encoder or reranker is None, and the answer says so.
 
     `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages, `claim_reader` what reads stances
-    in it; `key` signs cursors. `store` gives a collection's documents, so that no earlier version is shown; without it, the
+    in it, `discourse` finds a discourse model by fingerprint; `key` signs cursors. `store` gives a collection's documents, so that no earlier version is shown; without it, the
     index alone counts. `reader` is what reads the documents of a collection.
 
     `scores` remembers what the rerankers scored before the deadline, of passages and of sentences: the same search gets the
@@ -40,6 +41,7 @@ class SearchServices:
     store: Callable[[str], DocumentStore] | None = None
     reader: Callable[[Collection], ConceptReader | None] = lambda collection: None
     claim_reader: Callable[[Collection], AnytimeClaimReader | None] = lambda collection: None
+    discourse: Callable[[str], WholeDocumentEncoder | None] = lambda fingerprint: None
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
     scores: ScoreMemory = field(default_factory=ScoreMemory)

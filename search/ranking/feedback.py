@@ -37,19 +37,20 @@ def move_query(
     """The request with its vectors moved towards `passages`; without passages, the request itself.
 
     Each passage is represented by its window of at most `words` words that is nearest to the query. `encoders` has one
-    encoder for each of the request's vector fields; those that support time limits get at most `seconds` in all. Errors of
+    encoder for each vector field that is moved; those that support time limits get at most `seconds` in all. Errors of
     the encoders are raised.
     """
     if not passages:
         return request
     texts = [placed_windows(passage, words) for passage in passages]
     flat = list(chain.from_iterable(texts))
-    seconds_each = seconds / max(1, len(request.vectors))
-    vectors = {
+    seconds_each = seconds / max(1, len(encoders))
+    moved = {
         name: towards(vector, _nearest(_encode(encoders[name], flat, seconds_each), texts, vector), feedback.share)
         for name, vector in request.vectors.items()
+        if name in encoders
     }
-    return replace(request, vectors=vectors)
+    return replace(request, vectors={**request.vectors, **moved})
 
 
 def _encode(encoder: Encoder, texts: Sequence[str], seconds: float) -> Vectors:

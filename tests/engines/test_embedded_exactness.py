@@ -20,7 +20,7 @@ from search.engines.embedded import nearest as module
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.nearest import nearest, plain_products
 from search.engines.embedded.schema import spread
-from search.engines.embedded.sidecar import quantise
+from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery
 
@@ -126,9 +126,17 @@ def test_equal_rows_score_equally_wherever_they_stand():
     assert len(set(scores.tolist())) == 1
 
 
-def test_a_row_of_zeros_is_kept():
-    exact, coarse, scale = quantise(np.zeros((2, 8), np.float32))
-    assert (exact.any(), coarse.any(), scale.tolist()) == (False, False, [[1.0], [1.0]])
+def test_rows_of_zeros_and_rows_that_were_not_written_are_kept_apart_and_never_rank():
+    vectors = np.zeros((3, 8), np.float32)
+    vectors[1], vectors[2, 0] = np.nan, 1.0
+    exact, coarse, scale = quantise(vectors)
+    assert (exact[:2].any(), coarse[:2].any()) == (False, False)
+    assert (is_empty(scale[:, 0]).tolist(), is_unwritten(scale[:, 0]).tolist()) == (
+        [True, True, False],
+        [False, True, False],
+    )
+    slots, scores = nearest((exact, coarse, scale), np.arange(3), -vectors[2], 3)
+    assert (slots.tolist(), scores.tolist()) == ([2], [-1.0])
 
 
 def test_both_scans_give_the_same_products():

@@ -24,16 +24,23 @@ def test_both_read_the_same_passages(tmp_path: Path, monkeypatch: pytest.MonkeyP
     recipe = replace(RECIPE, words=str(tmp_path / "words.npz"), epochs=1, name_epochs=1)
     train_discourse(recipe, tmp_path, tmp_path / "run")
     monkeypatch.setattr(bench, "DOCUMENTS", 2)
-    report = bench.bench_discourse(Settings(encoder=str(tmp_path / "run" / "model"), threads=1))
+    monkeypatch.setattr(bench, "INDEXED", 61)
+    monkeypatch.setattr(bench, "SEARCHES", 3)
+    report = bench.bench_discourse(Settings(discourse=str(tmp_path / "run" / "model"), threads=1))
     figures = report["figures"]
-    assert set(figures) == {"speed_ratio", "sentences_per_second", "sentences_per_document"}
+    assert set(figures) == {
+        *("speed_ratio", "sentences_per_second", "sentences_per_document"),
+        *("leg_ms", "search_p50_ms", "p50_ratio", "passages"),
+    }
+    assert figures["passages"] == 60
+    assert figures["search_p50_ms"] * (1 - figures["p50_ratio"]) == pytest.approx(figures.pop("leg_ms"), abs=0.05)
     assert figures["sentences_per_document"] == pytest.approx(6 * 6.75, abs=8)
     assert min(figures.values()) > 0
-    assert (report["bench"], report["machine"]["model"]) == ("discourse", "run")
+    assert (report["bench"], report["machine"]["model"]) == ("discourse", "small")
 
 
 def test_without_a_model_it_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="medley train cdv-fasttext"):
         bench.bench_discourse(Settings())
-    with pytest.raises(ModelError, match=r"discourse\.json"):
-        bench.bench_discourse(Settings(encoder=str(tmp_path)))
+    with pytest.raises(ModelError, match="no discourse model"):
+        bench.bench_discourse(Settings(discourse=str(tmp_path)))

@@ -202,7 +202,7 @@ def _check_scores(encoder: DiscourseEncoder, articles: list[list[str]]) -> None:
 
 def _check_slots(encoder: DiscourseEncoder) -> None:
     whole, entity = encoder.encode_query("Salt gout", "causes"), encoder.encode_query("Salt gout", "")
-    half = encoder.dimension
+    half = encoder.slot_dimension
     assert not entity[half:].any()
     assert not encoder.encode_query("", "causes")[:half].any()
     np.testing.assert_allclose(entity[:half], whole[:half] / np.linalg.norm(whole[:half]), atol=1e-6)

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from encoders.labels.tasks.topics import find_asked_aspect, find_topic, label_topics
+from encoders.labels.tasks.topics import find_topic, label_topics
+from mappings.analysis.asked_aspects import find_asked_aspect
 from mappings.clinical.reading import shipped_reader
 from mappings.datasets.abstracts import SectionedAbstract
 from mappings.datasets.bioasq import ExpertQuestion, Snippet

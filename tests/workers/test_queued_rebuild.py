@@ -22,7 +22,11 @@ def begin(world, encoder=OTHER) -> str:
 
 
 def fill(world, index: str, ids, encoder=OTHER) -> list:
-    return list(module.fill_aside(world.indexer(find_encoder={encoder.fingerprint: encoder}.get), index, ids))
+    return list(
+        module.fill_aside(
+            world.indexer(find_encoder=lambda _, mark: {encoder.fingerprint: encoder}.get(mark)), index, ids
+        )
+    )
 
 
 def finish(world, index: str) -> bool:

@@ -92,7 +92,9 @@ def not_ready() -> list[str]:
         except MedleyError as error:
             reasons.append(f"{name}: {error.message}")
             continue
-        missing = [field for field, mark in meta.encoders.items() if medley.models.find_encoder(mark) is None]
+        missing = [
+            field for field, mark in meta.encoders.items() if medley.models.find_index_encoder(field, mark) is None
+        ]
         reasons += [
             f"{name}: the encoder that filled the vector field '{field}' is not among the available models"
             for field in missing

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from mappings.collection import DISCOURSE
 from mappings.errors import MedleyError, Unavailable
 from search.bootstrap import Medley
 from search.engines.names import split_index
@@ -14,7 +15,7 @@ from search.storage import Purged
 from web.cli.common import not_queued
 
 if TYPE_CHECKING:
-    from search.protocols import Encoder
+    from search.discourse.models import IndexEncoder
     from workers.indexing.batches import Outcome
     from workers.indexing.indexer import IndexingStatistics
     from workers.queueing.queue import Queue
@@ -44,12 +45,33 @@ def fill_quietly(medley: Medley, name: str) -> None:
     ingest_all(Indexer.of(medley, name, IndexingOptions(wait=WAIT_SECONDS)))
 
 
-def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
-    """Build a new index of a collection next to the published one, then publish it atomically."""
-    from workers.indexing.indexer import Indexer
+def rebuild(
+    medley: Medley, name: str, encoder: str | None = None, statistics: IndexingStatistics | None = None
+) -> Iterator[Outcome]:
+    """Build a new index of a collection next to the published one, then publish it atomically.
+
+    The work is added to `statistics`.
+    """
+    from workers.indexing.indexer import Indexer, IndexingOptions, IndexingStatistics
     from workers.indexing.rebuild import rebuild as build
 
-    return build(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
+    options = IndexingOptions(statistics=statistics or IndexingStatistics())
+    return build(Indexer.of(medley, name, options, chosen_encoders(medley, name, encoder)))
+
+
+def unread_sentences(work: IndexingStatistics) -> dict[str, int]:
+    """For a report: how many documents a discourse model did not read to their ends; empty if it read all."""
+    return {"cut_documents": work.cut, "unread_sentences": work.unread} if work.cut else {}
+
+
+def unread_lines(report: Mapping[str, Any]) -> list[str]:
+    """What a report with `unread_sentences` says of them, in words."""
+    if not report.get("cut_documents"):
+        return []
+    return [
+        f"{report['cut_documents']:,} documents have more sentences than the leg 'discourse' reads: it does not find the last "
+        f"{report['unread_sentences']:,} of them; the other legs do"
+    ]
 
 
 def apply_retention(medley: Medley, name: str) -> None:
@@ -98,9 +120,11 @@ def forget(medley: Medley, index: str) -> None:
         rebuild.forget(Indexer.of(medley, collection, encoders={}), index)
 
 
-def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
-    """Vector field -> the encoder of this name, or the collection's own if `encoder` is None."""
+def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, IndexEncoder]:
+    """Vector field -> the bi-encoder of this name, or the collection's own if `encoder` is None; and the discourse model."""
     collection = medley.collections.get(name)
     if encoder is None:
-        return medley.models.encoders(collection)
-    return dict.fromkeys(collection.vectors, medley.models.encoder(encoder))
+        return medley.models.index_encoders(collection)
+    whole = medley.models.discourse.of(collection)
+    named = dict.fromkeys(collection.vectors, medley.models.encoder(encoder))
+    return {**named, **({DISCOURSE: whole} if whole else {})}

@@ -16,6 +16,7 @@ from search.pipeline.results import Span
 from search.storage import StoredDocument
 from web.citations.evidence_marks import EvidenceMarks
 from web.pages.addresses import SearchAddress
+from web.pages.explanations import CurveView
 from web.pages.findings import DocumentFindings, FindingMark, MarkedPiece, finding_pieces
 from web.pages.formatting import details, segments
 from web.pages.hits import group_word
@@ -44,6 +45,7 @@ class DocumentPage:
         marks: EvidenceMarks,
         back: SearchAddress,
         findings: DocumentFindings | None = None,
+        curve: CurveView | None = None,
     ) -> None:
         assert stored.document  # noqa: S101 - a tombstone is never shown
         self.stored = stored
@@ -55,6 +57,7 @@ class DocumentPage:
         self.notices = values_of(fields, NOTICES)
         self.details = details(without_study(fields), collection)
         self.findings = findings
+        self.curve = curve
         sentences = marks.texts(stored, collection)
         self.sections = [
             section_view(item, number, sentences, findings.of_section(number) if findings else ())

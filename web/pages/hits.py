@@ -127,7 +127,7 @@ def _hit_view(
         ],
         details=details(hit.fields, collection, of_hit=True),
         link=_document_link(hit, collection, address),
-        table=explanation_table(hit.explain) if hit.explain else None,
+        table=explanation_table(hit.explain, hit.passage) if hit.explain else None,
         more=count_noun(hit.more_passages, "more passage"),
         others=[
             OtherDocument(

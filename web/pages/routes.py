@@ -10,8 +10,10 @@ from flask import Blueprint, g, jsonify, make_response, redirect, render_templat
 from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
+from mappings.collection import Collection
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
 from search.query import Query
+from search.storage import StoredDocument
 from web import context, forms
 from web.access import auth, guard, sessions
 from web.access.log import AuditRecord
@@ -25,6 +27,7 @@ from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage
 from web.pages.examples import examples_for
+from web.pages.explanations import CurveView, curve_view
 from web.pages.facets import years_of
 from web.pages.findings import DocumentFindings
 from web.pages.hits import others_of
@@ -174,8 +177,23 @@ def document() -> Response:
     # What an assertion says, it says of a patient: publications are not marked.
     private, marked = collection.private_queries, collection.reads_queries
     findings = DocumentFindings(stored, reader, arguments, private) if reader and marked else None
-    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")), findings)
+    back = SearchAddress.parse(arguments.get("back", ""))
+    curve = _curve_of(stored, collection, back, arguments.get("passage", ""))
+    page = DocumentPage(stored, collection, marks, back, findings, curve)
     return make_response(render_template("document.html", page=page))
+
+
+def _curve_of(stored: StoredDocument, collection: Collection, back: SearchAddress, passage: str) -> CurveView | None:
+    """The curve of a document for the search that led to it; None where there is none, or it can't be repeated."""
+    if stored.document is None or not back.asks or back.get("collection", collection.name) != collection.name:
+        return None
+    try:
+        form = forms.search_form_of(MultiDict([*back.drop("collection").pairs, ("collection", collection.name)]))
+        query = forms.to_query(form, collection, context.caller().access)
+        drawn = context.portal().medley.draw_curve(query, stored.document, stored.version)
+    except MedleyError:
+        return None  # the document is shown whatever is wrong with the address of the search
+    return curve_view(drawn, passage if passage.startswith(f"{stored.id}@{stored.version}#") else "")
 
 
 @blueprint.get("/cite")

@@ -22,9 +22,9 @@ from search.protocols import IndexMeta
 from workers.collections.removal import WAIT_SECONDS, find_removable, take_away
 from workers.copying import CopiedDocuments, CountedVersions
 from workers.indexing.filling import fill
-from workers.indexing.indexer import Indexer
+from workers.indexing.indexer import Indexer, find_encoders
 from workers.indexing.inspection import verify
-from workers.indexing.rebuild import drop_unused, find_encoders, find_known_vectors
+from workers.indexing.rebuild import drop_unused, find_known_vectors
 
 _ATTEMPTS: Final = 3
 

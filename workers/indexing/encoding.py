@@ -12,9 +12,11 @@ import numpy as np
 from mappings.analysis.passages import placed_windows
 from mappings.documents import Passage
 from mappings.errors import Unavailable
+from search.discourse.models import IndexEncoder, WholeDocumentEncoder
 from search.protocols import Encoder, IndexEntry, Vectors
 from workers.indexing.batches import DocumentBatch, describe_error, isolate_failures
 from workers.indexing.indexer import IndexingStatistics
+from workers.indexing.whole_documents import encode_whole_documents
 
 KnownVectors = Callable[[Sequence[Passage]], Mapping[str, Mapping[str, Vectors]]]
 """Passages -> passage id -> vector field -> rows of shape (windows, d), for those whose vectors need no encoder."""
@@ -26,10 +28,11 @@ _PROBE: Final = "Every encoder can read this."
 class BatchEncoder:
     """Encodes batches: `encoders` maps a vector field to its encoder, `window_words` is the most words in a window.
 
+    Most encoders read one window at a time; a `WholeDocumentEncoder` reads all passages of a document together.
     `known` finds vectors that need not be encoded again; `statistics` counts the texts, tokens and seconds.
     """
 
-    encoders: Mapping[str, Encoder]
+    encoders: Mapping[str, IndexEncoder]
     window_words: int = 0
     known: KnownVectors | None = None
     statistics: IndexingStatistics = field(default_factory=IndexingStatistics)
@@ -53,7 +56,10 @@ class BatchEncoder:
         """Raise `Unavailable` when an encoder can't read any text: then no document is to blame."""
         for name, encoder in self.encoders.items():
             try:
-                encoder.encode_queries([_PROBE])  # passages may come from the cache on disk, and prove nothing
+                if isinstance(encoder, WholeDocumentEncoder):
+                    encoder.encode_documents([[_PROBE]])
+                else:
+                    encoder.encode_queries([_PROBE])  # passages may come from the cache on disk, and prove nothing
             except Exception as error:  # whatever the library of a device raises
                 raise Unavailable(f"the encoder of {name!r} cannot read any text: {describe_error(error)}") from error
 
@@ -68,6 +74,7 @@ class BatchEncoder:
         rows = {
             name: _encode_unknown(encoder, texts, [known.get(passage.id, {}).get(name) for passage in every])
             for name, encoder in self.encoders.items()
+            if not isinstance(encoder, WholeDocumentEncoder)
         }
         self.statistics.texts += sum(map(len, texts)) * len(rows)
         encoded, start = [], 0
@@ -76,6 +83,19 @@ class BatchEncoder:
             vectors = {name: np.concatenate(found[own]) for name, found in rows.items()}
             encoded.append(replace(entry, vectors=vectors, windows=tuple(map(len, texts[own]))))
             start = own.stop
+        return self._add_whole(encoded)
+
+    def _add_whole(self, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
+        """The entries with the vectors of what reads whole documents, beside those of their windows."""
+        encoded = list(entries)
+        for name, encoder in self.encoders.items():
+            if isinstance(encoder, WholeDocumentEncoder):
+                rows = [entry.rows for entry in encoded]
+                found = encode_whole_documents(encoder, encoded, rows, self.statistics)
+                encoded = [
+                    replace(entry, vectors={**entry.vectors, name: own})
+                    for entry, own in zip(encoded, found, strict=True)
+                ]
         return encoded
 
 

@@ -12,16 +12,17 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from search.discourse.models import IndexEncoder
 from search.engines.administration import Engine
 from search.engines.names import split_index
-from search.protocols import Encoder, IndexMeta
+from search.protocols import IndexMeta
 from search.storage import DocumentStore
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
 
-FindEncoder = Callable[[str], Encoder | None]
-"""Fingerprint -> the encoder that has it, if it is available here."""
+FindEncoder = Callable[[str, str], IndexEncoder | None]
+"""(vector field, fingerprint) -> the encoder that has it, if it is available here."""
 
 ProgressCallback = Callable[[int, int], None]
 """Called with (documents done, documents known so far)."""
@@ -29,13 +30,18 @@ ProgressCallback = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class IndexingStatistics:
-    """What was done so far; `tokens` are those of encoders that count them."""
+    """What was done so far; `tokens` are those of encoders that count them.
+
+    Of `cut` documents, `unread` sentences in all are beyond what the discourse model reads.
+    """
 
     documents: int = 0
     failed: int = 0
     texts: int = 0
     tokens: int = 0
     encoding_seconds: float = 0.0
+    cut: int = 0
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Indexer:
 
     store: DocumentStore
     engine: Engine
-    encoders: Mapping[str, Encoder]
+    encoders: Mapping[str, IndexEncoder]
     collection: Collection
     options: IndexingOptions = field(default_factory=IndexingOptions)
     reader: ConceptReader | None = None
@@ -71,15 +77,15 @@ class Indexer:
         medley: Medley,
         name: str,
         options: IndexingOptions | None = None,
-        encoders: Mapping[str, Encoder] | None = None,
+        encoders: Mapping[str, IndexEncoder] | None = None,
     ) -> Indexer:
         """The indexer of a collection of an open Medley; `encoders`: others than the collection's own.
 
         Give empty `encoders` where none is needed, and none should be loaded. Raises `NotFound`, `ModelError`.
         """
         collection, options = medley.collections.get(name), options or IndexingOptions()
-        options = replace(options, find_encoder=options.find_encoder or medley.models.find_encoder)
-        encoders = medley.models.encoders(collection) if encoders is None else encoders
+        options = replace(options, find_encoder=options.find_encoder or medley.models.find_index_encoder)
+        encoders = medley.models.index_encoders(collection) if encoders is None else encoders
         reader = medley.collections.reader(name)
         return cls(medley.collections.store(name), medley.engine, encoders, collection, options, reader)
 
@@ -153,3 +159,18 @@ class Indexer:
                 f"index {meta.index} was read by {meta.reading or 'nothing'}, not {self.reading or 'nothing'}: rebuild it",
                 field="reading",
             )
+
+
+def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, IndexEncoder]:
+    """Vector field -> the encoder that an index was created for."""
+    find = indexer.options.find_encoder
+    found: dict[str, IndexEncoder] = {}
+    for name, fingerprint in meta.encoders.items():
+        encoder = find(name, fingerprint) if find else None
+        if encoder is None:
+            raise ModelError(
+                f"the {name} encoder {short_fingerprint(fingerprint)} of index {meta.index} is not among the available models",
+                field=name,
+            )
+        found[name] = encoder
+    return found

@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from mappings.collection import DISCOURSE
 from mappings.errors import MedleyError
-from search.protocols import Encoder, IndexMeta
+from search.discourse.models import IndexEncoder
+from search.protocols import IndexMeta
 from workers.indexing.batches import Outcome
 from workers.indexing.filling import fill
 from workers.indexing.indexer import Indexer, IndexingOptions
@@ -77,10 +79,18 @@ def ensure_index(indexer: Indexer) -> IndexMeta:
 
 
 def _with_own_encoders(indexer: Indexer, meta: IndexMeta) -> Indexer:
-    """The indexer with the encoders that filled the index, where they are found; otherwise with its own."""
+    """The indexer with the encoders that filled the index, where they are found; otherwise with its own.
+
+    The leg `discourse` is optional: an index that has none gets none, and one that has it keeps it, whatever the settings say
+    now.
+    """
     find = indexer.options.find_encoder
-    own: dict[str, Encoder] = dict(indexer.encoders)
+    own: dict[str, IndexEncoder] = dict(indexer.encoders)
+    if DISCOURSE not in meta.encoders:
+        own.pop(DISCOURSE, None)
     for name, fingerprint in meta.encoders.items():
-        if name in own and own[name].fingerprint != fingerprint and find is not None:
-            own[name] = find(fingerprint) or own[name]
+        ours = own.get(name)
+        is_other = ours.fingerprint != fingerprint if ours else name == DISCOURSE
+        if is_other and find is not None and (found := find(name, fingerprint)):
+            own[name] = found
     return replace(indexer, encoders=own)

@@ -18,8 +18,8 @@ from mappings.errors import Conflict
 from search.models.registry import VECTORS
 from search.settings import Settings
 from search.storage import Job, Purged
-from workers.indexing.indexer import Indexer
-from workers.indexing.rebuild import begin, building, drop_unused, find_encoders, rebuild
+from workers.indexing.indexer import Indexer, find_encoders
+from workers.indexing.rebuild import begin, building, drop_unused, rebuild
 
 DAY_SECONDS: Final = 86_400.0
 

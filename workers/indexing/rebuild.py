@@ -18,18 +18,18 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
-from encoders.marked import short_fingerprint
 from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.collection import DISCOURSE
 from mappings.documents import Passage
-from mappings.errors import Conflict, MedleyError, ModelError, NotFound
+from mappings.errors import Conflict, MedleyError, NotFound
 from search.engines.administration import IndexWriter
 from search.engines.names import split_index
-from search.protocols import Encoder, IndexMeta, Vectors
+from search.protocols import IndexMeta, Vectors
 from search.storage import DocumentStore, Job, State
 from workers.indexing.batches import Outcome
 from workers.indexing.encoding import KnownVectors
 from workers.indexing.filling import fill
-from workers.indexing.indexer import Indexer
+from workers.indexing.indexer import Indexer, find_encoders
 from workers.indexing.inspection import verify
 
 _log = logging.getLogger("medley.worker")
@@ -182,7 +182,12 @@ def find_known_vectors(indexer: Indexer, new: IndexMeta, old: IndexMeta | None =
     if any(problem.is_damage for problem in indexer.engine.file_problems(old.index, again=False)):
         _log.warning("%s is damaged: none of its vectors are taken over", old.index)
         return None
-    same = [name for name, encoder in indexer.encoders.items() if old.encoders.get(name) == encoder.fingerprint]
+    same = [
+        name
+        for name, encoder in indexer.encoders.items()
+        # A vector of `discourse` depends on the whole document: an unchanged passage does not tell that it is the same.
+        if name != DISCOURSE and old.encoders.get(name) == encoder.fingerprint
+    ]
     index = old.index
 
     def find(passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
@@ -270,20 +275,6 @@ def drop_unused(indexer: Indexer) -> None:
     for index in indexer.engine.names(indexer.name):
         if index != published and not _is_building(indexer, index):
             indexer.drop(index)  # refused while another process holds its writer
-
-
-def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
-    """Vector field -> the encoder that an index was created for."""
-    find, found = indexer.options.find_encoder, {}
-    for name, fingerprint in meta.encoders.items():
-        encoder = find(fingerprint) if find else None
-        if encoder is None:
-            raise ModelError(
-                f"the {name} encoder {short_fingerprint(fingerprint)} of index {meta.index} is not among the available models",
-                field=name,
-            )
-        found[name] = encoder
-    return found
 
 
 def _is_as_wanted(indexer: Indexer, meta: IndexMeta) -> bool:

@@ -21,7 +21,10 @@ Rows = NDArray[Any]
 IDS: Final = "ids.bin"
 ENDS: Final = "ids.end"
 _LEVELS: Final = 127
-_NO_SCALE: Final = np.float32(1.0)
+_UNWRITTEN: Final = np.float32(1.0)
+"""The scale of a row of a document that was written without vectors; that of a vector is its largest value by 127."""
+_ZERO: Final = np.float32(2.0)
+"""The scale of a row of zeros, which never ranks: a discourse model read nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +65,25 @@ def _column(path: Path, dtype: DTypeLike, width: int) -> Column:
 
 
 def quantise(vectors: NDArray[np.float32]) -> tuple[Rows, Rows, Rows]:
-    """Float16 rows, int8 rows and scales, so that `scale * int8` approximates the row to 1/254 of its largest value."""
+    """Float16 rows, int8 rows and scales, so that `scale * int8` approximates the row to 1/254 of its largest value.
+
+    Rows of NaN are those of documents without vectors: they become zero, and `is_unwritten`.
+    """
+    unwritten = np.isnan(vectors).any(axis=1, keepdims=True)
+    vectors = np.where(unwritten, np.float32(0), vectors)
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
-    scale = np.where(largest > 0, largest / _LEVELS, _NO_SCALE).astype(np.float32)
+    scale = np.where(largest > 0, largest / _LEVELS, np.where(unwritten, _UNWRITTEN, _ZERO)).astype(np.float32)
     return vectors.astype(np.float16), np.rint(vectors / scale).astype(np.int8), scale
 
 
 def is_empty(scales: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether rows with these scales are zero; those of a unit vector have less, being its largest value by 127."""
-    return np.asarray(scales == _NO_SCALE)
+    """Whether rows with these scales are zero, for whatever reason."""
+    return np.asarray(scales >= _UNWRITTEN)
+
+
+def is_unwritten(scales: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether rows with these scales are of documents that were written without vectors."""
+    return np.asarray(scales == _UNWRITTEN)
 
 
 class SlotReader:
@@ -88,7 +101,7 @@ class SlotReader:
     def without_vectors(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Those of `slots` that were written without vectors."""
         scales = [parts[2] for parts in self.vectors.values()]
-        return slots[is_empty(scales[0][slots, 0])] if scales else slots[:0]
+        return slots[is_unwritten(scales[0][slots, 0])] if scales else slots[:0]
 
     def documents_without_vectors(self, firsts: NDArray[np.int64]) -> int:
         """How many documents have passages that were written without vectors; `firsts` are the passages' first slots."""

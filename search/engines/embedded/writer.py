@@ -113,10 +113,13 @@ class EmbeddedWriter:
             raise InvalidInput(f"document {entry.document!r} can't be indexed: {error}", field="document") from error
 
     def _stacked(self, entries: Sequence[IndexEntry]) -> dict[str, Any]:
-        """The vectors of all rows by field; those of documents without any are zero, which no unit vector is."""
+        """The vectors of all rows by field; those of documents without any are NaN, which no vector is."""
         return {
             name: np.concatenate(
-                [entry.vectors.get(name, np.zeros((sum(entry.rows), dimension), np.float32)) for entry in entries]
+                [
+                    entry.vectors.get(name, np.full((sum(entry.rows), dimension), np.nan, np.float32))
+                    for entry in entries
+                ]
                 or [np.empty((0, dimension), np.float32)]
             )
             for name, dimension in self._description.dimensions.items()

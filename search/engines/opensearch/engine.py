@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any, Final
 
-import numpy as np
-
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, MedleyError, NotFound
@@ -28,7 +26,7 @@ from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
 from search.engines.opensearch.legs import bucket_value, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
-from search.engines.opensearch.records import SHOWN, fields_of, passage_of
+from search.engines.opensearch.records import SHOWN, fields_of, passage_of, vectors_of
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift, field_kind
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
@@ -130,7 +128,7 @@ class OpenSearchEngine:
                 if "passage" in source["kind"] and passage_of(source) == _as_stored(wanted[source["passage"]]):
                     same.add(source["passage"])
         return {
-            key: {name: np.asarray([row[name] for row in rows[key]], np.float32) for name in description.dimensions}
+            key: {name: vectors_of(rows[key], name, size) for name, size in description.dimensions.items()}
             for key in same
             if all(rows[key])  # a document that is found by its words has none yet
         }

@@ -20,7 +20,7 @@ from mappings.indexes import EMPTY
 from search.engines.codec import decode_fields, encode_fields
 from search.engines.titles import title_or_lead
 from search.engines.values import indexable
-from search.protocols import IndexEntry
+from search.protocols import IndexEntry, Vectors
 from search.query import ASPECT, PROVES
 
 SHOWN: Final = ("passage", "document", "version", "ordinal", "title", "heading", "text", "context", "mentions")
@@ -75,7 +75,7 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequenc
     try:
         for start, (ordinal, row) in enumerate(entry_rows(entry.rows)):
             own: dict[str, Any] = {
-                "vectors": {name: rows[start] for name, rows in stacked.items()},
+                "vectors": {name: rows[start] for name, rows in stacked.items() if rows[start].any()},
                 "ordinal": ordinal,
                 "row": row,
             }
@@ -140,3 +140,8 @@ def passage_of(source: Mapping[str, Any]) -> Passage:
 def fields_of(source: Mapping[str, Any]) -> dict[str, FieldValue]:
     """The fields of the document, in the entry of its first passage."""
     return decode_fields(source.get("shown") or {})
+
+
+def vectors_of(rows: Sequence[Mapping[str, Any]], name: str, dimension: int) -> Vectors:
+    """The vectors of a field in the entries of a passage, shape (rows, d): zeros where one has none."""
+    return np.asarray([row.get(name, [0.0] * dimension) for row in rows], np.float32)

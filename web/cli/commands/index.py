@@ -57,11 +57,13 @@ def rebuild(collection: str, encoder: str | None, queue: bool, as_json: bool) ->
 
 def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json: bool) -> None:
     from web.cli.indexing import rebuild as build
+    from web.cli.indexing import unread_lines, unread_sentences
+    from workers.indexing.indexer import IndexingStatistics
 
-    failed = []
+    failed, work = [], IndexingStatistics()
     total = medley.collections.store(collection).counts("").documents
     with progress("rebuilding", total) as advance:
-        for outcome in build(medley, collection, encoder):
+        for outcome in build(medley, collection, encoder, work):
             advance(1)
             failed += [{"id": outcome.id, "cause": outcome.cause}] if outcome.cause else []
     meta = medley.engine.resolve(collection)
@@ -71,11 +73,17 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
         "documents": meta.documents,
         "passages": meta.passages,
         "failed": failed,
+        **unread_sentences(work),
     }
     show(
         report,
         as_json,
-        lambda: f"{meta.index}: {meta.documents} documents, {meta.passages} passages, {len(failed)} failed",
+        lambda: "\n".join(
+            [
+                f"{meta.index}: {meta.documents} documents, {meta.passages} passages, {len(failed)} failed",
+                *unread_lines(report),
+            ]
+        ),
     )
 
 

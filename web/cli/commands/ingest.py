@@ -26,7 +26,7 @@ from web.cli.common import (
     queue_option,
     show,
 )
-from web.cli.indexing import apply_retention, fill
+from web.cli.indexing import apply_retention, fill, unread_lines, unread_sentences
 from web.cli.standard_input import DASH, opened_records
 from web.use_cases import UseCases, check_not_invented, published_index
 from workers.messages import QueueTarget
@@ -164,6 +164,7 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
         "failures": failed[:SHOWN],
         "encoded_texts": work.texts,
         "encoded_tokens": work.tokens,
+        **unread_sentences(work),
     }
 
 
@@ -184,6 +185,7 @@ def report_text(report: dict[str, Any]) -> str:
     lines = [", ".join(f"{report[name]} {name}" for name in names if name in report)]
     lines += [f"rejected {item['source']}, {item['position']}: {item['reason']}" for item in report["rejections"]]
     lines += [f"failed {item['id']}: {item['cause']}" for item in report.get("failures", [])]
+    lines += unread_lines(report)
     if report["rejected"] > len(report["rejections"]):
         lines.append(f"… and {report['rejected'] - len(report['rejections'])} more: --rejections FILE writes them all")
     return "\n".join(lines + _dropped_lines(report["dropped_fields"]))
