@@ -253,4 +253,4 @@ def test_both_rank_the_candidates_of_a_suite_and_are_timed(tuned_run: Path, monk
         monkeypatch.setattr(bench, name, small)
     report = bench.bench_discourse(Settings(discourse=str(tuned_run / "model"), threads=1))
     assert report["figures"]["sentences_per_second"] > 0
-    assert report["machine"]["model"] == "cdv-finetuned"
+    assert report["machine"]["model"] == "small"
