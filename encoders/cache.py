@@ -54,6 +54,7 @@ class CachedEncoder:
         # Two numeric forms of one model agree in ranking but not bit for bit, so each has its own vectors.
         self.form = str(getattr(encoder, "form", ""))
         self.reads_around = bool(getattr(encoder, "reads_around", False))
+        self.reads_surroundings = bool(getattr(encoder, "reads_surroundings", False))
         self._store = VectorStore(folder / f"{self.fingerprint[:16]}-{self.form or 'only'}.sqlite", self.dimension)
 
     @property

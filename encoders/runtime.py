@@ -80,6 +80,11 @@ class BiEncoder:
         """Whether the vector of a window depends on what is around it."""
         return self._reading.reads_around
 
+    @property
+    def reads_surroundings(self) -> bool:
+        """Whether it can read what is around a passage in its document (`mappings.analysis.window_text.place_in_document`)."""
+        return self._reading.windows == "surroundings"
+
     def read_windows(self, texts: Sequence[str]) -> list[WindowInput]:
         """The inputs that hold the windows `texts`, for `sums`."""
         return self._windows.tokenize(texts)

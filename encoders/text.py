@@ -12,7 +12,7 @@ from tokenizers import Encoding, Tokenizer
 
 from encoders.artifact import READ_TOGETHER, Kind, Reading
 from encoders.late.spans import cut_to_room, span_tokens
-from mappings.analysis.window_text import PlacedWindow, read_window
+from mappings.analysis.window_text import read_window
 from mappings.documents import clean
 from mappings.errors import ModelError
 
@@ -134,7 +134,7 @@ def tokenize_in_document(tokenizer: Tokenizer, reading: Reading, texts: Sequence
     prefix, suffix, own = special_frame(tokenizer)
     before, after = reading.passage_template.split("{text}")
     room = max(1, reading.passage_tokens - len(prefix) - len(suffix))
-    placed = [_near(read_window(clean(text)), room * CHARACTERS_PER_TOKEN) for text in texts]
+    placed = [read_window(clean(text)).near(room * CHARACTERS_PER_TOKEN) for text in texts]
     encodings = tokenizer.encode_batch([f"{before}{item.whole}{after}" for item in placed], add_special_tokens=False)
     found = []
     for item, encoding in zip(placed, encodings, strict=True):
@@ -148,11 +148,6 @@ def tokenize_in_document(tokenizer: Tokenizer, reading: Reading, texts: Sequence
         ids = [encoding.ids[place] for place in places]
         found.append(Tokens([*prefix.ids, *ids, *suffix.ids], [*prefix.types, *types, *suffix.types]))
     return found
-
-
-def _near(item: PlacedWindow, most: int) -> PlacedWindow:
-    """The parts of a text, each of at most `most` characters: of those around the window the nearest."""
-    return PlacedWindow(item.context[:most], item.before[-most:], item.window[:most], item.after[:most])
 
 
 def special_frame(tokenizer: Tokenizer) -> tuple[Tokens, Tokens, int]:

@@ -6,30 +6,26 @@ rankings from an engine.
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import sha256
-from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, pair_files, read_pairs, read_texts, write_lines
-from mappings.analysis.passages import placed_windows
-from mappings.analysis.words import ANALYSIS_VERSION
-from mappings.collection import Collection, load
-from mappings.documents import Access, Passage
+from encoders.late.surrounded import SurroundedEncoder, reads_surroundings
+from mappings.documents import Access
 from mappings.errors import InvalidInput
 from search.engines.administration import Engine
 from search.engines.embedded.engine import EmbeddedEngine
-from search.engines.embedded.layout import collection_folder, write_atomic
+from search.engines.embedded.layout import collection_folder
+from search.mining_corpora import INDEX_RECORD, LABEL, collection_of, index_corpus
 from search.pipeline.retrieve import retrieve
 from search.pipeline.services import SearchServices, Trace
-from search.protocols import Encoder, IndexEntry, IndexMeta
+from search.protocols import Encoder
 from search.query import Query
 from search.settings import Settings
 from search.understanding.understand import understand
@@ -39,28 +35,12 @@ T = TypeVar("T")
 Finder = Callable[[Sequence[str], int], Sequence[Sequence[str]]]
 """(queries, depth) -> for each query the ids of the best passages, best first."""
 
-
-CORPUS_KINDS: Mapping[str, str] = {
-    "health": "articles",
-    "notes": "notes",
-    "entity-aspect-articles": "articles",
-    "entity-aspect-notes": "notes",
-    "entity-aspect-reports": "reports",
-}
-"""Corpus → its collection kind; any other corpus is of kind abstracts."""
-
-TEXT_ONLY = frozenset({"health", "entity-aspect-articles"})
-"""Corpora whose passages are ranked by their text alone, without title and heading, as in their evaluation."""
-
 WIDER_CORPORA: Mapping[str, tuple[str, ...]] = {"scifact": ("abstracts",), "check-covid": ("abstracts",)}
 """Task corpus → further corpora to mine: in use, a claim is searched in everything that was published, not only in the few
 hundred abstracts of its data set."""
 
-LABEL = "mining"
 COUNTS = "counts.json"
 """What labelling counted and dropped. It is copied with the pairs, because the model's card repeats it."""
-INDEX_RECORD = "corpus.json"
-"""The file beside a corpus's indexes that says which index holds which passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +70,11 @@ def mine_folder(
 
     The corpora in `labels/corpora` are indexed under `home` first, unless an up-to-date index exists. With an encoder, dense
     rankings are added to BM25's, over windows as in a search, so that a reranker trains on what both legs will return.
-    Raises `NotFound` if `labels` has no pairs, or none of a task, `InvalidInput` for an invalid or empty file.
+    An encoder that reads surroundings is shown those of the passages that answer a pair, as training is. Raises `NotFound` if
+    `labels` has no pairs, or none of a task, `InvalidInput` for an invalid or empty file.
     """
     mining = mining or Mining()
+    encoder = SurroundedEncoder(encoder) if encoder and reads_surroundings(encoder) else encoder
     files = pair_files(labels, tasks)
     counts = {}
     if (labels / COUNTS).is_file():
@@ -112,15 +94,22 @@ def _mine_pairs(
     engine = EmbeddedEngine(home, collection_of)
     yield from (pair for pair in pairs if pair.negatives or pair.stance)
     pairs = [pair for pair in pairs if not (pair.negatives or pair.stance)]
+    answers = {pair.positive.id: pair.positive for pair in pairs} if isinstance(encoder, SurroundedEncoder) else {}
     for name in sorted({pair.corpus for pair in pairs}):
         corpus: dict[str, Text] = {}
         finders = []
         for source in (name, *mining.wider.get(name, ())):
             texts = read_corpus(labels / "corpora" / f"{source}.jsonl")
-            index_corpus(engine, collection_folder(home, source) / INDEX_RECORD, source, list(texts.values()), encoder)
+            shown = [_surrounded(text, answers.get(text.id)) for text in texts.values()]
+            index_corpus(engine, collection_folder(home, source) / INDEX_RECORD, source, shown, encoder)
             finders.append(make_finder(engine, source, encoder))
             corpus = texts | corpus
         yield from mine([pair for pair in pairs if pair.corpus == name], corpus, finders, mining)
+
+
+def _surrounded(text: Text, answer: Text | None) -> Text:
+    """A passage of a corpus with what is around it, where it answers a pair: corpora have passages alone."""
+    return text if answer is None else replace(text, before=answer.before, after=answer.after)
 
 
 def read_corpus(file: Path) -> dict[str, Text]:
@@ -129,82 +118,6 @@ def read_corpus(file: Path) -> dict[str, Text]:
     if not texts:
         raise InvalidInput(f"{file} has no passages to mine negatives from: label again", field=file.name)
     return texts
-
-
-def collection_of(name: str) -> Collection:
-    """The collection in which a corpus is indexed for mining."""
-    return replace(load(CORPUS_KINDS.get(name, "abstracts")), name=name)
-
-
-def index_corpus(
-    engine: Engine, record: Path, name: str, corpus: Sequence[Text], encoder: Encoder | None, batch: int = 256
-) -> None:
-    """Index the passages of a corpus, one per document, unless an index of them with these vectors is already published.
-
-    `record` is the file that says which index holds which passages.
-    """
-    vectors = {"dense": (encoder.fingerprint, encoder.dimension)} if encoder else {}
-    digest, recorded = _digest(corpus), _read_record(record)
-    if any(
-        published and _has_vectors(meta, encoder) and recorded == {"index": meta.index, "passages": digest}
-        for meta, published in engine.list(name)
-    ):
-        return
-    meta = engine.create(name, vectors)
-    with engine.writer(meta.index) as writer:
-        for group in _batches(corpus, batch):
-            writer.write(_entries(group, name, encoder))
-        writer.commit()
-    engine.publish(meta.index)
-    write_atomic(record, json.dumps({"index": meta.index, "passages": digest}).encode())
-
-
-def _digest(corpus: Iterable[Text]) -> str:
-    state = sha256(ANALYSIS_VERSION.encode())
-    for text in corpus:
-        state.update("\x1f".join((text.id, text.title, text.heading, text.text)).encode("utf-8", "replace") + b"\x1d")
-    return state.hexdigest()
-
-
-def _read_record(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _has_vectors(meta: IndexMeta, encoder: Encoder | None) -> bool:
-    """Whether the index has the encoder's vectors of the windows that a search uses; True without an encoder."""
-    if encoder is None:
-        return True
-    return (
-        meta.encoders == {"dense": encoder.fingerprint} and meta.windows == collection_of(meta.collection).window_words
-    )
-
-
-def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[IndexEntry]:
-    passages = [_passage(text, name) for text in texts]
-    words = collection_of(name).window_words
-    parts = [placed_windows(passage, words) if encoder else () for passage in passages]
-    vectors = encoder.encode_passages(list(chain.from_iterable(parts))) if encoder else None
-    ends = list(accumulate(map(len, parts)))
-    return [
-        IndexEntry(
-            document=passage.document,
-            version=1,
-            labels=frozenset({LABEL}),
-            fields={},
-            passages=(passage,),
-            vectors={} if vectors is None else {"dense": vectors[end - len(own) : end]},
-            windows=(len(own),) if own else (),
-        )
-        for passage, own, end in zip(passages, parts, ends, strict=True)
-    ]
-
-
-def _passage(text: Text, name: str) -> Passage:
-    title, heading = ("", "") if name in TEXT_ONLY else (text.title, text.heading)
-    return Passage(text.id, 1, 0, title, heading, text.text, context=f"{title} {heading}".strip())
 
 
 def make_finder(engine: Engine, name: str, encoder: Encoder | None) -> Finder:

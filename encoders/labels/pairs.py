@@ -22,11 +22,10 @@ from typing import Any, Final
 
 import orjson
 
+from mappings.analysis.window_text import surrounding_texts
 from mappings.errors import InvalidInput, NotFound
 from mappings.stances import Stance, as_stance
 
-SURROUNDING_WORDS: Final = 1500
-"""So many words of a document are kept on each side of a passage: together about what a model of 4,096 tokens reads."""
 _SURROUNDINGS: Final = ("before", "after")
 
 
@@ -157,26 +156,11 @@ def _surrounding(record: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def surround(passages: Sequence[Text]) -> list[Text]:
-    """The passages of one document, in its order, each with the others around it.
-
-    Of those on a side the nearest are kept, whole, until they have `SURROUNDING_WORDS` words together.
-    """
-    texts = [passage.text for passage in passages]
+    """The passages of one document, in its order, each with the nearest others around it (`surrounding_texts`)."""
+    around = surrounding_texts([passage.text for passage in passages])
     return [
-        replace(passage, before=_nearest(texts[:at][::-1])[::-1], after=_nearest(texts[at + 1 :]))
-        for at, passage in enumerate(passages)
+        replace(passage, before=before, after=after) for passage, (before, after) in zip(passages, around, strict=True)
     ]
-
-
-def _nearest(texts: Sequence[str]) -> tuple[str, ...]:
-    """The first of `texts`, until they have enough words together."""
-    kept, words = [], 0
-    for text in texts:
-        if words >= SURROUNDING_WORDS:
-            break
-        kept.append(text)
-        words += len(text.split())
-    return tuple(kept)
 
 
 def pair_files(labels: Path, tasks: Sequence[str] = ()) -> list[Path]:

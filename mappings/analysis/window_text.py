@@ -1,15 +1,18 @@
-"""A window of a passage, as one text that also holds what is around it.
+"""A window of a passage, or a passage of a document, as one text that also holds what is around it.
 
 Encoders that read windows late pool the window's tokens after reading the whole passage (late chunking, Günther et al. 2024);
-for others, `alone` is the window with the passage's context before it. Three noncharacters of Unicode, which no text has
-a use for, divide the parts.
+those that read surroundings read a passage among its document's other passages (CAPR's Longformer); for all others, `alone`
+is the window or passage with its context before it. Three noncharacters of Unicode, which no text has a use for, divide the
+parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+SURROUNDING_WORDS: Final = 1500
+"""So many words of a document are kept on each side of a passage: together about what a model of 4,096 tokens reads."""
 _CONTEXT, _START, _END = "\ufdd0", "\ufdd1", "\ufdd2"
 _NONE: Final = dict.fromkeys(map(ord, (_CONTEXT, _START, _END)), " ")
 
@@ -38,6 +41,10 @@ class PlacedWindow(NamedTuple):
         start = len(self.context) + len(self.before)
         return start, start + len(self.window)
 
+    def near(self, most: int) -> PlacedWindow:
+        """Each part cut to at most `most` characters: of those before and after the window the nearest."""
+        return PlacedWindow(self.context[:most], self.before[-most:], self.window[:most], self.after[:most])
+
 
 def place_window(context: str, text: str, start: int, end: int) -> str:
     """The text of the window `text[start:end]` in its passage, of the same length for every window of a passage."""
@@ -45,12 +52,38 @@ def place_window(context: str, text: str, start: int, end: int) -> str:
     return f"{context}{_CONTEXT}{text[:start]}{_START}{text[start:end]}{_END}{text[end:]}"
 
 
-def place_in_document(passages: Sequence[str]) -> list[str]:
-    """The texts of a document's passages, each among the others."""
+def place_in_document(passages: Sequence[str], shown: Sequence[str] | None = None) -> list[str]:
+    """The texts of a document's passages, each among the others, in order.
+
+    `shown` are the passages as a model reads them, such as with their titles, where that is not their text alone: the
+    title is then read once, with the passage, and not again with each of its neighbours.
+    """
+    around = surrounding_texts(passages)
     return [
-        place_passage(" ".join(passages[:at]), passage, " ".join(passages[at + 1 :]))
-        for at, passage in enumerate(passages)
+        place_passage(" ".join(before), passage, " ".join(after))
+        for passage, (before, after) in zip(passages if shown is None else shown, around, strict=True)
     ]
+
+
+def surrounding_texts(passages: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """For each passage of a document the texts (before it, after it), in the document's order.
+
+    Of those on a side the nearest are kept, whole, until they have `SURROUNDING_WORDS` words together; blank ones are left out.
+    """
+    sizes = [len(passage.split()) for passage in passages]
+
+    def kept(places: Iterable[int]) -> list[str]:
+        found, words = [], 0
+        for place in places:
+            if words >= SURROUNDING_WORDS:
+                break
+            words += sizes[place]
+            if sizes[place]:
+                found.append(passages[place])
+        return found
+
+    count = len(passages)
+    return [(tuple(kept(range(at - 1, -1, -1))[::-1]), tuple(kept(range(at + 1, count)))) for at in range(count)]
 
 
 def place_passage(before: str, passage: str, after: str) -> str:
@@ -69,6 +102,16 @@ def read_window(text: str) -> PlacedWindow:
     before, _, rest = rest.partition(_START)
     window, _, after = rest.partition(_END)
     return PlacedWindow(context, before, window, after)
+
+
+def shorten(text: str, most: int) -> str:
+    """A text, placed or not, of which each part is cut to `most` characters: a window and what is nearest to it stay."""
+    if len(text) <= most:
+        return text
+    if _CONTEXT not in text:
+        return text[:most]
+    context, before, window, after = read_window(text).near(most)
+    return f"{context}{_CONTEXT}{before}{_START}{window}{_END}{after}"
 
 
 def alone(text: str) -> str:

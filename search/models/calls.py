@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from encoders.text import CHARACTERS_PER_TOKEN
-from mappings.analysis.window_text import alone
+from mappings.analysis.window_text import alone, shorten
 from mappings.documents import clean
 from search.models.connection import invalid_response
 from search.models.servers import ServedModel, Server
@@ -70,7 +70,8 @@ def batches(texts: Sequence[str], model: ServedModel) -> Iterator[list[str]]:
 def prepare(texts: Sequence[str], model: ServedModel) -> list[str]:
     """Texts that the server accepts: truncated as in this process, without lone surrogates.
 
-    For others they are not empty, and windows are without the rest of their passages.
+    What is around a window or passage is cut to as many characters on each side, the nearest. For others they are not empty,
+    and windows are without the rest of their passages.
     """
-    cut = [clean(text[: model.max_tokens * CHARACTERS_PER_TOKEN]) for text in texts]
+    cut = [clean(shorten(text, model.max_tokens * CHARACTERS_PER_TOKEN)) for text in texts]
     return cut if model.is_medley else [alone(text) or " " for text in cut]

@@ -11,12 +11,13 @@ from typing import Final
 from encoders.artifact import SHIPPED, Artifact, find
 from encoders.cache import CachedEncoder
 from encoders.hashing import HashingEncoder
+from encoders.late.surrounded import SurroundedEncoder, is_surrounded, reads_surroundings
 from encoders.marked import MarkedEncoder, base_fingerprint, marking_of
 from encoders.poly import PolyEncoder, PolyReranker
 from encoders.runtime import BiEncoder, CrossEncoder
 from encoders.stances import StanceClassifier
 from mappings.collection import DISCOURSE, Collection
-from mappings.errors import MedleyError
+from mappings.errors import MedleyError, ModelError
 from search.discourse.models import IndexEncoder
 from search.engines.opened import secret
 from search.models.discourse import DiscourseModels
@@ -71,10 +72,26 @@ class Models:
             return self._encoders[name]
 
     def encoders(self, collection: Collection) -> dict[str, Encoder]:
-        """Vector field -> the encoder that fills a new index of the collection."""
-        own = {name: self.encoder(self.settings.encoder or model) for name, model in collection.vectors.items()}
-        marking = collection.marking
-        return {name: MarkedEncoder(encoder, marking) for name, encoder in own.items()} if marking else own
+        """Vector field -> the encoder that fills a new index of the collection.
+
+        One that reads surroundings is given them. Raises `ModelError` where the kind marks texts, which it can't read then.
+        """
+        return {
+            name: self._fitted(self.settings.encoder or model, collection) for name, model in collection.vectors.items()
+        }
+
+    def _fitted(self, name: str, collection: Collection) -> Encoder:
+        """An encoder as the collection's kind gives it its texts: marked, or among the document's other passages."""
+        encoder, marking = self.encoder(name), collection.marking
+        if not reads_surroundings(encoder):
+            return MarkedEncoder(encoder, marking) if marking else encoder
+        if marking:
+            raise ModelError(
+                f"{name} reads passages in their documents, and [passages] marking takes the texts of {collection.kind} apart: "
+                "name another encoder, or a kind of your own without marking",
+                field="model",
+            )
+        return SurroundedEncoder(encoder)
 
     def index_encoders(self, collection: Collection) -> dict[str, IndexEncoder]:
         """Vector field -> what fills it in a new index: the bi-encoders and, last, the discourse model if there is one."""
@@ -90,6 +107,9 @@ class Models:
         base, marking = base_fingerprint(fingerprint), marking_of(fingerprint)
         if base == fingerprint:
             return self._find(fingerprint)
+        if is_surrounded(fingerprint):
+            plain = self._find(base)
+            return SurroundedEncoder(plain) if plain else None
         found = self._find(base) if marking else None
         return MarkedEncoder(found, marking) if found and marking else None
 
@@ -114,6 +134,11 @@ class Models:
         if self.servers is not None:
             return RemoteReranker(self.servers, name)
         artifact = Artifact.open(find(name, self.folders()))
+        if artifact.reading.windows == "surroundings":
+            raise ModelError(
+                f"{name} reads passages in their documents, and reranking shows it passages alone: name another reranker",
+                field="model",
+            )
         arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
         return PolyReranker(PolyEncoder(*arguments)) if artifact.kind == "poly-encoder" else CrossEncoder(*arguments)
 

@@ -47,6 +47,11 @@ class RemoteEncoder:
         """Whether the vector of a window can depend on the rest of its passage: so it is with some models of a server."""
         return True
 
+    @property
+    def reads_surroundings(self) -> bool:
+        """Whether it can read what is around a passage in its document, as the server says."""
+        return self._model().windows == "surroundings"
+
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Shape (n, d), unit rows, in input order."""
         return self._encode(texts, "query", QUERY_SECONDS)

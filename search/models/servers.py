@@ -28,7 +28,8 @@ class ServedModel:
     """A model on a server.
 
     `dimension` is 0 where the server does not report it, `max_tokens` the longest input, `max_batch` the most texts in
-    one request; `is_medley` is true for a model of `medley inference`.
+    one request; `is_medley` is true for a model of `medley inference`. `windows` is how it reads the windows of a passage
+    (`encoders.artifact.Reading`): separately, where the server does not say.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ServedModel:
     max_tokens: int
     max_batch: int
     is_medley: bool
+    windows: str = "separate"
 
 
 class Server:
@@ -171,6 +173,7 @@ def _medley_model(item: Mapping[str, Any], max_batch: int) -> ServedModel:
         max_tokens=int(item["max_input_length"]),
         max_batch=max_batch,
         is_medley=True,
+        windows=str(item.get("windows", "separate")),
     )
 
 

@@ -14,8 +14,10 @@ from typing import Final
 
 import numpy as np
 
+from encoders.late.surrounded import SurroundedEncoder
 from mappings.analysis.passages import placed_windows
 from mappings.documents import Passage
+from mappings.errors import ModelError
 from mappings.stages import Feedback
 from search.protocols import Encoder, LegsRequest, Vectors
 from search.timed_models import TimedEncoder
@@ -38,10 +40,14 @@ def move_query(
 
     Each passage is represented by its window of at most `words` words that is nearest to the query. `encoders` has one
     encoder for each vector field that is moved; those that support time limits get at most `seconds` in all. Errors of
-    the encoders are raised.
+    the encoders are raised, and `ModelError` for one that reads passages in their documents.
     """
     if not passages:
         return request
+    for name, encoder in encoders.items():
+        if isinstance(encoder, SurroundedEncoder):
+            message = f"the encoder of {name!r} reads passages in their documents, and feedback has passages alone"
+            raise ModelError(message, field="feedback")
     texts = [placed_windows(passage, words) for passage in passages]
     flat = list(chain.from_iterable(texts))
     seconds_each = seconds / max(1, len(encoders))

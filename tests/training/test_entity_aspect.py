@@ -15,7 +15,7 @@ from encoders.labels.tasks.entity_aspect import Labelling, cut_passages, label_p
 from mappings import collection as kinds
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput
-from search.mining import CORPUS_KINDS
+from search.mining_corpora import CORPUS_KINDS
 
 NOTES = kinds.load("notes")
 HISTORY = "She has had gout and asthma for ten years, and no fever or nausea."

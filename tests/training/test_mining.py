@@ -7,9 +7,11 @@ import pytest
 
 from encoders.hashing import HashingEncoder
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
+from mappings.analysis.window_text import alone, read_window
 from mappings.errors import InvalidInput, NotFound
 from search.engines.embedded.engine import EmbeddedEngine
-from search.mining import Mining, collection_of, mine, mine_folder
+from search.mining import Mining, mine, mine_folder
+from search.mining_corpora import collection_of
 
 TEXTS = [
     Text("t0", "Statins and stroke", "", "Statins lowered the rate of stroke in older adults."),
@@ -141,6 +143,35 @@ def test_an_empty_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"pairs/title\.jsonl has no pairs"):
         mine_folder(labels, tmp_path / "out", tmp_path / "home")
     assert not list((tmp_path / "out").glob("*.jsonl"))
+
+
+def test_an_encoder_of_surroundings_reads_those_of_the_answers(tmp_path: Path) -> None:
+    read: list[str] = []
+
+    class Around(HashingEncoder):
+        reads_surroundings = True
+
+        def encode_passages(self, texts):
+            read.extend(texts)
+            return super().encode_passages(texts)
+
+    labels = tmp_path / "labels"
+    write_lines(labels / "corpora/abstracts.jsonl", TEXTS)
+    for before in ("An older trial.", "An older trial.", "A newer trial."):
+        write_lines(labels / "pairs/claim.jsonl", [replace(PAIR, positive=replace(TEXTS[0], before=(before,)))])
+        mine_folder(labels, tmp_path / "out", tmp_path / "home", Around(64))
+        (pair,) = read_pairs(tmp_path / "out/claim.jsonl")
+        assert {text.id for text in pair.negatives} >= {"t1", "t2", "t5"}
+    assert len(read) == 2 * len(TEXTS)  # another text around an answer is another index
+    assert [read_window(text).before for text in read[:: len(TEXTS)]] == ["An older trial. ", "A newer trial. "]
+    assert (
+        alone(read[0])
+        == read_window(read[0]).window
+        == "Statins and stroke Statins lowered the rate of stroke in older adults."
+    )
+    assert not any(read_window(text).before for text in read[1 : len(TEXTS)])
+    mine_folder(labels, tmp_path / "out", tmp_path / "home", HashingEncoder(64))
+    assert len(read) == 2 * len(TEXTS)
 
 
 def test_lexical_mining_needs_no_encoder(tmp_path: Path) -> None:

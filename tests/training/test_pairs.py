@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from encoders.labels.pairs import (
-    SURROUNDING_WORDS,
     Pair,
     Text,
     parse_pair,
@@ -18,6 +17,7 @@ from encoders.labels.pairs import (
     surround,
     write_lines,
 )
+from mappings.analysis.window_text import SURROUNDING_WORDS
 from mappings.errors import InvalidInput
 
 TEXT = Text("d1", "Statins and stroke", "results", "Statins halved the rate of stroke.")

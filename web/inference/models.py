@@ -62,7 +62,10 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A loaded model. It reads at most `length` tokens of an input and `query_length` of a query."""
+    """A loaded model. It reads at most `length` tokens of an input and `query_length` of a query.
+
+    `windows` is how it reads the windows of a passage (`encoders.artifact.Reading`).
+    """
 
     name: str
     kind: Kind
@@ -76,6 +79,7 @@ class LoadedModel:
     runner: Batcher[Any] | DirectRunner[Any]
     read: Callable[[str | None, Sequence[str], bool], Sequence[Any]]
     count: Callable[[Sequence[str], int], Sequence[int]]
+    windows: str = "separate"
 
     def embed(self, texts: Sequence[str], as_queries: bool, normalise: bool, lifetime: RequestLifetime) -> Floats:
         """Shape (n, d), in input order. Raises `Overloaded` immediately if the queue is full."""
@@ -115,6 +119,7 @@ class LoadedModel:
             "dimension": self.dimension,
             "form": self.form,
             "max_input_length": self.length,
+            "windows": self.windows,
         }
 
     def _tokens(self, query: str | None, texts: Sequence[str], as_queries: bool) -> Sequence[Any]:
@@ -169,6 +174,7 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedMo
         runner=_runner(artifact.name, run, len, _plan(model), options),
         read=_read_around(encoder) if encoder and pools else partial(_read, model, around),
         count=model.tokenizer.count_tokens,
+        windows=artifact.reading.windows,
     )
 
 

@@ -9,7 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from encoders.late.surrounded import SurroundedEncoder
 from mappings.analysis.passages import placed_windows
+from mappings.analysis.window_text import place_in_document
 from mappings.documents import Passage
 from mappings.errors import Unavailable
 from search.discourse.models import IndexEncoder, WholeDocumentEncoder
@@ -71,8 +73,12 @@ class BatchEncoder:
         every = [passage for entry in entries for passage in entry.passages]
         known = self.known(every) if self.known else {}
         texts = [placed_windows(passage, self.window_words) for passage in every]
+        if self.encoders and all(isinstance(encoder, SurroundedEncoder) for encoder in self.encoders.values()):
+            texts = [(passage.model_text,) for passage in every]
         rows = {
-            name: _encode_unknown(encoder, texts, [known.get(passage.id, {}).get(name) for passage in every])
+            name: _encode_surrounded(encoder, entries, texts)
+            if isinstance(encoder, SurroundedEncoder)
+            else _encode_unknown(encoder, texts, [known.get(passage.id, {}).get(name) for passage in every])
             for name, encoder in self.encoders.items()
             if not isinstance(encoder, WholeDocumentEncoder)
         }
@@ -97,6 +103,25 @@ class BatchEncoder:
                     for entry, own in zip(encoded, found, strict=True)
                 ]
         return encoded
+
+
+def _encode_surrounded(
+    encoder: Encoder, entries: Sequence[IndexEntry], texts: Sequence[tuple[str, ...]]
+) -> list[Vectors]:
+    """For each passage the vector that it has in its document, shape (windows, d): the same for each of its windows.
+
+    Vectors of other indexes are not taken over, since an unchanged passage can have other neighbours there. The cache on disk
+    goes by all that is read.
+    """
+    placed = [
+        text
+        for entry in entries
+        for text in place_in_document(
+            [item.text for item in entry.passages], [item.model_text for item in entry.passages]
+        )
+    ]
+    vectors = encoder.encode_passages(placed)
+    return [np.repeat(vector[None], len(own), axis=0) for vector, own in zip(vectors, texts, strict=True)]
 
 
 def _encode_unknown(
