@@ -31,7 +31,7 @@ def rows_and_tests(
         pairs += combinations(trained, 2)
         pairs += [(system, papers.PREPARED) for system in trained if papers.PREPARED in runs]
     tests = [
-        _test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
+        paired_test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
         for first, second in pairs
         for measure in measures[:1]
     ]
@@ -84,8 +84,9 @@ def lead(tasks: Sequence[Task], items: Sequence[Report]) -> list[Report]:
 
 
 def _task_of(tasks: Sequence[Task], variant: str) -> Task:
-    """The task whose rows are marked so; strict rows are the main task's."""
-    return next((task for task in tasks if task.variant == variant), tasks[0])
+    """The task whose rows are marked so, those of a part of its questions included; strict rows are the main task's."""
+    own = (task for task in tasks if task.variant and f"{variant}{SEPARATOR}".startswith(f"{task.variant}{SEPARATOR}"))
+    return next(own, tasks[0])
 
 
 def _against_papers(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:
@@ -95,7 +96,7 @@ def _against_papers(runs: Mapping[str, Run], judgements: Judgements, suffix: str
         return []
     measure = Measure("RR")
     ours, theirs = (per_query([measure], judgements, runs[system])[measure] for system in pair)
-    test = _test(f"{pair[0]}{suffix}", f"{pair[1]}{suffix}", measure, ours, theirs)
+    test = paired_test(f"{pair[0]}{suffix}", f"{pair[1]}{suffix}", measure, ours, theirs)
     return [test | {"closes": closed_share(ours, theirs).as_json()}]
 
 
@@ -103,7 +104,8 @@ def _estimates(found: Mapping[Measure, Values]) -> dict[str, dict[str, float]]:
     return {str(measure): interval(values).as_json() for measure, values in found.items()}
 
 
-def _test(first: str, second: str, measure: Measure, ours: Values, theirs: Values) -> Report:
+def paired_test(first: str, second: str, measure: Measure, ours: Values, theirs: Values) -> Report:
+    """The paired test of one system against another, by their values of a measure for the same queries."""
     found = compare(ours, theirs)
     return {
         "system": first,

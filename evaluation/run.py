@@ -9,9 +9,11 @@ from typing import Final
 from evaluation import stages
 from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
+from evaluation.baselines.encoders import find_ways_of_reading
 from evaluation.baselines.simple import rank_simple
-from evaluation.baselines.trained import describe_runs, rank_systems, require_systems
+from evaluation.baselines.trained import describe_runs, rank_systems, require_systems, takes_systems
 from evaluation.breakdown.gains import gains_by_stratum
+from evaluation.breakdown.surroundings import compare_surroundings
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import configure, describe_baseline, describe_models, open_session, require_models
@@ -54,7 +56,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         if options.simple and task is tasks[0]:
             runs = {stages.SIMPLE: rank_simple(task, settings, progress)} | runs
         runs |= rank_systems(task, runs, options, settings, progress)
-        more_rows, more_tests = _measure(task, runs, options.variants)
+        more_rows, more_tests = _measure(task, runs, options)
         rows += more_rows
         tests += more_tests
         breakdowns += break_down(task, runs, _judged(task, runs))
@@ -127,12 +129,15 @@ def _judged(task: Task, runs: Mapping[str, Run]) -> Judgements:
     }
 
 
-def _measure(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
+def _measure(task: Task, runs: Mapping[str, Run], options: SuiteOptions) -> tuple[list[Report], list[Report]]:
     judgements = _judged(task, runs)
     if task.encoder:  # BM25 ranks as it does beside the collection's own encoder: its rows are there
         runs = {f"{stages.BASELINE} {system}": runs[system] for system in (stages.DENSE, stages.FUSED)}
     rows, tests = rows_and_tests(task, runs, judgements, task.variant)
-    if task.strict is not None and variants and not task.variant and not task.encoder:
+    if options.systems and takes_systems(task):
+        more_rows, more_tests = compare_surroundings(task, runs, judgements, find_ways_of_reading(options.systems))
+        rows, tests = rows + more_rows, tests + more_tests
+    if task.strict is not None and options.variants and not task.variant and not task.encoder:
         more_rows, more_tests = rows_and_tests(task, runs, task.strict, STRICT)
         rows, tests = rows + more_rows, tests + more_tests
     return rows, tests

@@ -68,18 +68,21 @@ def sentences(count: int, seed: int = 1) -> list[str]:
 def write_artifact(folder: Path, kind: Kind = "bi-encoder", reading: Reading | None = None) -> Artifact:
     """A model of one table: hidden states are its rows; a pair's logit is the sum of values by token and by segment.
 
-    A stance classifier has a random head over the hidden states.
+    A stance classifier has a random head over the hidden states. One that reads surroundings sums the rows of all tokens.
     """
     folder.mkdir(parents=True)
     bi = kind in ("bi-encoder", "stance-classifier")
     if kind == "stance-classifier":
         np.savez(folder / STANCE_HEAD, **_head())
     table = np.random.default_rng(7).normal(size=(len(VOCABULARY), WIDTH if bi else 1)).astype(np.float32)
+    around = reading is not None and reading.windows == "surroundings"
+    if around:
+        table[0] = 0  # padding
     (folder / WEIGHTS).write_bytes(table.tobytes())
     word_pieces().save(str(folder / TOKENIZER))
     stored = [ob.external("table", table, WEIGHTS, 0)]
     for form in ("fp32", "int8"):
-        (folder / f"{form}.onnx").write_bytes(_lookup(stored) if bi else _scorer(stored))
+        (folder / f"{form}.onnx").write_bytes(_bag(stored) if around else _lookup(stored) if bi else _scorer(stored))
     reading = reading or (Reading(query_tokens=16, passage_tokens=32) if bi else Reading("none", False, 16, 32))
     forms = {"fp32": "fp32.onnx", "int8": "int8.onnx"}
     card = {"name": folder.name, "licence": "Apache-2.0"}
@@ -105,6 +108,16 @@ IDS = ob.value("input_ids", "int64", ["b", "t"])
 def _lookup(tensors: list[bytes]) -> bytes:
     nodes = [ob.node("Gather", ["table", "input_ids"], "output")]
     return ob.model(nodes, tensors, [IDS], ob.value("output", "float32", ["b", "t", "d"]))
+
+
+def _bag(tensors: list[bytes]) -> bytes:
+    """One state (b, 1, d), as if of CLS: the sum over all tokens, so that it depends on each of them."""
+    nodes = [
+        ob.node("Gather", ["table", "input_ids"], "states"),
+        ob.node("ReduceSum", ["states", "axis"], "output", {"keepdims": 1}),
+    ]
+    axis = ob.tensor("axis", np.array([1]))
+    return ob.model(nodes, [*tensors, axis], [IDS], ob.value("output", "float32", ["b", "one", "d"]))
 
 
 def _scorer(tensors: list[bytes]) -> bytes:

@@ -120,9 +120,7 @@ def test_an_index_made_from_passages_alone_is_neither_mixed_nor_taken_over(world
     assert not any(read_window(text).after for text in around.read)
     world.encoder = SurroundedEncoder(around)
     world.put(note("b", "kidney stones"))
-    with pytest.raises(
-        ModelError, match=r"built with the dense encoder b{12}, not b{12}\+surroundings-1: rebuild it"
-    ):
+    with pytest.raises(ModelError, match=r"built with the dense encoder b{12}, not b{12}\+surroundings-1: rebuild it"):
         world.ingest()
     outcomes = list(rebuild(world.indexer(find_encoder=lambda _: around), grace=0.0))
     assert sorted(outcome.id for outcome in outcomes) == ["a", "b"]

@@ -1,0 +1,178 @@
+"""Exported encoders on the candidates of a suite: alone or in whole documents, and what the difference is worth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_published_rows import settings  # noqa: F401 - a fixture
+from tiny import write_artifact
+
+from encoders.artifact import Artifact, Reading
+from encoders.runtime import BiEncoder
+from evaluation.baselines.encoders import (
+    describe_encoders,
+    find_encoders,
+    find_ways_of_reading,
+    placed_texts,
+    rank_encoders,
+)
+from evaluation.baselines.trained import describe_trained
+from evaluation.breakdown.surroundings import LONG, TOKENS, UNNAMED, compare_surroundings, count_tokens, split_questions
+from evaluation.run import run_suite
+from evaluation.suite import SuiteOptions
+from evaluation.task import Corpus, Question, Task
+from mappings.analysis.window_text import place_passage, read_window
+from mappings.documents import Document, Section
+from mappings.errors import InvalidInput, ModelError
+from search.settings import Settings
+
+AROUND = Reading("cls", query_tokens=64, passage_tokens=600, windows="surroundings")
+ALONE = Reading("mean", query_tokens=64, passage_tokens=512)
+WHOLE = [
+    {"stroke-0": "stroke heart stroke", "stroke-1": "pain dose"},
+    {"fever-0": "fever lung fever", "fever-1": "pain dose"},
+]
+ANSWERS = {"stroke dose": {"stroke-1": 1}, "fever dose": {"fever-1": 1}, "stroke heart": {"stroke-0": 1}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model that reads surroundings, one that does not, beside what is no model."""
+    write_artifact(tmp_path / "systems/far", reading=AROUND)
+    write_artifact(tmp_path / "systems/near/model", reading=ALONE)  # the exported model of a run
+    write_artifact(tmp_path / "systems/judge", "cross-encoder")
+    (tmp_path / "systems/empty").mkdir()
+    return tmp_path / "systems"
+
+
+def make_task() -> Task:
+    documents = [
+        Document(id=key, title="", sections=(Section("", text),)) for item in WHOLE for key, text in item.items()
+    ]
+    questions = tuple(Question(name, entity=name.split()[0], aspect=name.split()[1]) for name in ANSWERS)
+    corpus = Corpus("small", "articles", lambda: documents)
+    return Task(
+        "small", corpus, questions, ANSWERS, ("Success@1",), candidates=4, variant="slots", leads=True, whole=WHOLE
+    )
+
+
+def chosen(task: Task) -> dict[str, frozenset[str]]:
+    return {question.id: frozenset(key for item in WHOLE for key in item) for question in task.questions}
+
+
+def test_a_model_that_reads_surroundings_tells_passages_of_the_same_words_apart(folder: Path, tmp_path: Path) -> None:
+    task = make_task()
+    runs = dict(rank_encoders(task, folder, chosen(task), tmp_path / "vectors"))
+    assert [*runs] == ["far", "near"]
+    assert all(set(keys) == chosen(task)[question] for run in runs.values() for question, keys in run.items())
+    near = runs["near"]["fever dose"]
+    assert near.index("stroke-1") == near.index("fever-1") + 1  # the same words, the same score: in order of id
+    assert near.index("fever-1") < near.index("stroke-1")
+    encoder, texts = BiEncoder(Artifact.open(folder / "far"), form="fp32"), placed_texts(task)
+    keys = sorted(texts)
+    scores = encoder.encode_passages([texts[key] for key in keys]) @ encoder.encode_queries(["fever dose"])[0]
+    assert runs["far"]["fever dose"] == [keys[at] for at in np.argsort(-scores, kind="stable")]
+    by_key = dict(zip(keys, scores, strict=True))
+    assert abs(by_key["fever-1"] - by_key["stroke-1"]) > 0.01
+
+
+def test_vectors_are_kept_so_that_an_interrupted_evaluation_goes_on(folder: Path, tmp_path: Path, monkeypatch) -> None:
+    task, read = make_task(), []
+    plain = BiEncoder.encode_passages
+    monkeypatch.setattr(BiEncoder, "encode_passages", lambda self, texts: read.extend(texts) or plain(self, texts))
+    for _ in range(2):
+        list(rank_encoders(task, folder, chosen(task), tmp_path / "vectors"))
+    assert len(read) == 4 + 3  # in documents four are different, alone three
+    assert read_window(read[0]).after or read_window(read[0]).before
+
+
+def test_a_task_without_documents_is_refused_for_them_only(folder: Path, tmp_path: Path) -> None:
+    task = replace(make_task(), whole=())
+    with pytest.raises(InvalidInput, match="does not tell in which document"):
+        list(rank_encoders(task, folder, chosen(task), tmp_path / "vectors"))
+    for file in sorted((folder / "far").iterdir()):
+        file.unlink()
+    assert [name for name, _ in rank_encoders(task, folder, chosen(task), tmp_path / "vectors")] == ["near"]
+
+
+def test_models_are_found_and_a_damaged_one_is_named(folder: Path) -> None:
+    assert find_encoders(folder) == {"far": folder / "far", "near": folder / "near/model"}
+    assert find_ways_of_reading(folder) == {"far": "surroundings", "near": "separate"}
+    assert [*describe_trained(folder)] == [*describe_encoders(folder)] == ["far", "near"]
+    (folder / "empty/report.json").write_text('{"recipe": {"kind": "bi-encoder", "windows": "surroundings"}}')
+    assert find_ways_of_reading(folder)["empty"] == "surroundings"
+    (folder / "far/model.json").write_text("{")
+    with pytest.raises(ModelError, match="is not valid JSON"):
+        describe_encoders(folder)
+
+
+def test_a_passage_outside_of_all_documents_stands_alone() -> None:
+    task = replace(make_task(), whole=WHOLE[:1])
+    assert placed_texts(task) == {
+        "stroke-0": place_passage("", "stroke heart stroke", "pain dose"),
+        "stroke-1": place_passage("stroke heart stroke", "pain dose", ""),
+        **WHOLE[1],
+    }
+
+
+def test_questions_are_parted_by_what_all_of_their_answers_are() -> None:
+    long = "pain " * (TOKENS - 2)
+    assert count_tokens([long, f"{long} pain", "pain"]) == [TOKENS, TOKENS + 1, 3]
+    whole = [{"a": long, "b": f"Stroke: {long} pain", "c": "a strokes", "d": "a STROKE, too", "e": ""}]
+    answers = {
+        "1": {"a": 1},
+        "2": {"b": 1},
+        "3": {"b": 1, "c": 1},
+        "4": {"c": 2, "d": 0},
+        "5": {"c": 1, "d": 1},
+        "6": {"x": 1},
+    }
+    questions = tuple(Question(name, entity="stroke") for name in answers)
+    task = replace(make_task(), whole=whole, questions=questions, judgements=answers)
+    assert split_questions(task) == {LONG: {"2"}, UNNAMED: {"1", "4"}}
+    unasked = replace(task, questions=tuple(replace(item, entity="") for item in questions))
+    assert split_questions(unasked)[UNNAMED] == frozenset()
+    strict = replace(task, strict={"1": {"b": 1}})  # twins are no answers of their own
+    assert split_questions(strict) == {LONG: {"1"}, UNNAMED: frozenset()}
+
+
+def test_each_part_has_rows_and_each_pair_of_models_a_test() -> None:
+    task = make_task()
+    right = {question: [*answers] for question, answers in ANSWERS.items()}
+    wrong = right | {"stroke dose": ["fever-1"], "stroke heart": ["fever-0"]}
+    ways = {"far": "surroundings", "late": "late", "near": "separate", "gone": "separate"}
+    rows, tests = compare_surroundings(task, {"far": right, "late": wrong, "near": wrong, "bm25": wrong}, ANSWERS, ways)
+    part = f"{UNNAMED} (2)"
+    assert {row["system"]: row["measures"]["Success@1"]["value"] for row in rows} == {
+        f"far, slots, {part}": 1.0,
+        f"late, slots, {part}": 0.5,
+        f"near, slots, {part}": 0.5,
+    }
+    assert [(test["system"], test["against"], round(test["difference"]["value"], 3)) for test in tests] == [
+        ("far, slots", "late, slots", 0.667),
+        ("far, slots", "near, slots", 0.667),
+        (f"far, slots, {part}", f"late, slots, {part}", 0.5),
+        (f"far, slots, {part}", f"near, slots, {part}", 0.5),
+    ]
+    assert all(0 < test["p"] <= 1 and test["difference"]["low"] <= test["difference"]["high"] for test in tests)
+    assert compare_surroundings(task, {"near": wrong}, ANSWERS, ways) == ([], [])
+
+
+def test_medquad_has_their_rows_with_its_note_before_those_of_other_questions(
+    folder: Path,
+    settings: Settings,  # noqa: F811
+) -> None:
+    report = run_suite("medquad", SuiteOptions(systems=folder), settings)
+    rows = {row["system"]: row for row in report["rows"]}
+    assert {name for name in rows if name.startswith(("far", "near"))} == {
+        "far, entity + aspect",
+        "near, entity + aspect",
+    }  # every answer names its entity
+    assert "not zero-shot" in rows["far, entity + aspect"]["note"]
+    assert ("far, entity + aspect", "near, entity + aspect") in {
+        (test["system"], test["against"]) for test in report["tests"]
+    }
+    assert report["models"]["systems"] == describe_encoders(folder)
