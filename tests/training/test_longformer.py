@@ -121,15 +121,17 @@ def inputs(length: int = 61) -> tuple[Any, Any, Any]:
     return ids, mask, types
 
 
-@pytest.fixture(params=[True, False], ids=["sliding", "masked"])
-def sliding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Each way of computing attention, whichever would be less work."""
-    monkeypatch.setattr(longformer, "saves_work", lambda roles, window: request.param)
-    return bool(request.param)
+@pytest.fixture(params=["by_role", "masked"])
+def attention(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each way of computing attention, whatever the length."""
+    way = {"masked": longformer.attend, "by_role": longformer.attend_by_role}[request.param]
+    monkeypatch.setattr(longformer, "attend", way)
+    monkeypatch.setattr(longformer, "attend_by_role", way)
+    return str(request.param)
 
 
 @torch.inference_mode()
-def test_it_is_the_longformer_of_transformers(base: Any, sliding: bool) -> None:
+def test_it_is_the_longformer_of_transformers(base: Any, attention: str) -> None:
     model = spread(extend(base, 120, 8))
     theirs = transformers.LongformerModel(model.config, add_pooling_layer=False).eval()
     theirs.load_state_dict(model.state_dict())
@@ -142,7 +144,7 @@ def test_it_is_the_longformer_of_transformers(base: Any, sliding: bool) -> None:
 
 
 @torch.inference_mode()
-def test_in_one_window_it_is_the_base(base: Any, sliding: bool) -> None:
+def test_in_one_window_it_is_the_base(base: Any, attention: str) -> None:
     ids, mask, types = inputs()
     wanted = base(input_ids=ids, attention_mask=mask).last_hidden_state
     found = extend(base, 120, 122)(ids, mask).last_hidden_state
@@ -153,7 +155,7 @@ def test_in_one_window_it_is_the_base(base: Any, sliding: bool) -> None:
 
 
 @torch.inference_mode()
-def test_a_token_sees_half_a_window_and_what_is_global(base: Any, sliding: bool) -> None:
+def test_a_token_sees_half_a_window_and_what_is_global(base: Any, attention: str) -> None:
     model = spread(extend(base, 120, 8))
     model.encoder.layer = model.encoder.layer[:1]
     ids, mask, types = inputs()
@@ -173,7 +175,7 @@ def test_a_token_sees_half_a_window_and_what_is_global(base: Any, sliding: bool)
 
 
 @torch.inference_mode()
-def test_in_the_last_layer_of_a_poly_encoder_the_passage_sees_itself_only(base: Any, sliding: bool) -> None:
+def test_in_the_last_layer_of_a_poly_encoder_the_passage_sees_itself_only(base: Any, attention: str) -> None:
     model = spread(extend(base, 120, 8))
     ids, mask, types = inputs()
     own = types[0] == 0
@@ -220,13 +222,29 @@ def test_global_attention_starts_as_the_local_one(base: Any) -> None:
             assert torch.equal(state[f"{local}_global.{part}"], state[f"{local}.{part}"])
 
 
-def test_the_sliding_window_is_used_where_it_saves_work() -> None:
-    roles = torch.zeros(2, 100)
-    roles[:, 0] = 1
-    assert longformer.saves_work(roles, 8)
-    assert not longformer.saves_work(roles, 100)
-    roles[1, :96] = 1
-    assert not longformer.saves_work(roles, 8)
+def test_both_ways_of_attention_have_the_same_gradients(base: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = spread(extend(base, 120, 8))
+    model.config.masks_surroundings = True
+    ids, mask, types = inputs()
+    found = []
+    for _ in range(2):
+        model.zero_grad()
+        own = (mask * (1 - types))[..., None]
+        (model(ids, mask, types).last_hidden_state * own).pow(3).mean().backward()
+        found.append(
+            {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
+        )
+        monkeypatch.setattr(longformer, "attend_by_role", longformer.attend)
+    assert found[0].keys() == found[1].keys()
+    assert len(found[0]) > 40
+    for name, gradient in found[0].items():
+        assert torch.allclose(gradient, found[1][name], atol=1e-5 * max(1.0, float(gradient.abs().max()))), name
+
+
+def test_texts_within_half_a_window_are_read_at_once(base: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(longformer, "attend_by_role", None)
+    ids, mask, types = inputs()
+    assert extend(base, 120, 122)(ids, mask, types).last_hidden_state.shape == (3, 61, 32)
 
 
 @pytest.mark.parametrize(("family", "said"), [("xlnet", "the family XLNet"), ("distilbert", "the family DistilBERT")])

@@ -46,17 +46,10 @@ class PassageLongformer(LongformerModel):
         around = torch.zeros_like(attention_mask) if token_type_ids is None else (token_type_ids == AROUND).long()
         roles = find_roles(attention_mask, around)
         last = find_roles(attention_mask * (1 - around), around * 0) if self._masks_surroundings else roles
-        length = input_ids.shape[1]
-        sliding = not torch.jit.is_tracing() and saves_work(roles, max(self.config.attention_window))
-        if sliding:  # transformers' attention takes whole windows
-            extra = -length % max(self.config.attention_window)
-            input_ids = functional.pad(input_ids, (0, extra), value=self.config.pad_token_id)
-            roles, last = (functional.pad(item, (0, extra), value=MASKED) for item in (roles, last))
         hidden = self.embeddings(input_ids=input_ids)
         for layer in self.encoder.layer[:-1]:
-            hidden = _run(layer, hidden, roles, sliding)
-        hidden = _run(self.encoder.layer[-1], hidden, last, sliding)
-        return BaseModelOutput(last_hidden_state=hidden[:, :length] if sliding else hidden)
+            hidden = _run(layer, hidden, roles)
+        return BaseModelOutput(last_hidden_state=_run(self.encoder.layer[-1], hidden, last))
 
     @property
     def _masks_surroundings(self) -> bool:
@@ -70,38 +63,20 @@ def find_roles(mask: Tensor, around: Tensor) -> Tensor:
     return torch.where(mask > 0, roles, MASKED)
 
 
-def saves_work(roles: Tensor, window: int) -> bool:
-    """Whether a sliding window is less work than attention over all pairs of tokens with a mask.
-
-    For *t* tokens, *g* of them global, it compares *t (window + 2 g)* pairs, in whole windows, instead of *2 t²*. What is
-    around a passage is often most of a text; then it saves nothing.
-    """
-    most = int((roles > LOCAL).sum(dim=1).max())
-    return roles.shape[1] > max(window, window // 2 + most)
-
-
-def _run(layer: Any, hidden: Tensor, roles: Tensor, sliding: bool) -> Tensor:
-    """One layer, with transformers' attention or, in the same result, `attend`."""
-    if not sliding:
-        attended = layer.attention.output(attend(layer.attention.self, hidden, roles), hidden)
-        dense: Tensor = layer.ff_chunk(attended)
-        return dense
-    is_global = roles > LOCAL
-    found: Tensor = layer(
-        hidden,
-        attention_mask=roles,
-        is_index_masked=roles < LOCAL,
-        is_index_global_attn=is_global,
-        is_global_attn=bool(is_global.any()),
-    )[0]
-    return found
+def _run(layer: Any, hidden: Tensor, roles: Tensor) -> Tensor:
+    """One layer: transformers' own but for the attention, which is `attend` or, in the same result, `attend_by_role`."""
+    own = layer.attention.self
+    short = hidden.shape[1] <= own.one_sided_attn_window_size  # all tokens see each other, and a batch is read at once
+    attended = (attend if torch.jit.is_tracing() or short else attend_by_role)(own, hidden, roles)
+    dense: Tensor = layer.ff_chunk(layer.attention.output(attended, hidden))
+    return dense
 
 
 def attend(attention: Any, hidden: Tensor, roles: Tensor) -> Tensor:
     """Longformer's attention over all pairs of tokens, (n, t, d) -> (n, t, d), with masks that make it the same.
 
     A local token sees those at most half a window away, and global ones, by the local query, key and value. A global token
-    sees all, by the global ones. No token sees a masked one. Exported, this is the graph.
+    sees all, by the global ones. No token sees a masked one. Exported, this is the graph; for training it is `attend_by_role`.
     """
     places = torch.arange(hidden.shape[1], device=hidden.device)
     near = (places[:, None] - places[None]).abs() <= attention.one_sided_attn_window_size
@@ -121,3 +96,54 @@ def attend(attention: Any, hidden: Tensor, roles: Tensor) -> Tensor:
     everything = over(("query_global", "key_global", "value_global"), known[:, None])
     found = torch.where(is_global[:, None, :, None], everything, local)
     return found.transpose(1, 2).reshape(n, t, d)
+
+
+def attend_by_role(attention: Any, hidden: Tensor, roles: Tensor) -> Tensor:
+    """The attention of `attend`, (n, t, d) -> (n, t, d), text by text and without the pairs of which one does not see the other.
+
+    Of *t* tokens, *g* of them global, it compares *t g + (t - g) (g + 2 w)* pairs at most, with half a window *w*, and not
+    *2 t²*. transformers' own attention compares as few, but copies every window: a step over a text of 1,024 tokens, 400 of
+    them around the passage, took 8.0 seconds of CPU time instead of 1.9 (MiniLM).
+    """
+    return torch.stack([_attend_text(attention, *text) for text in zip(hidden, roles, strict=True)])
+
+
+def _attend_text(attention: Any, hidden: Tensor, roles: Tensor) -> Tensor:
+    """One text, (t, d) -> (t, d): its global tokens together, its local ones in blocks of half a window; masked ones get 0."""
+    places = (roles >= LOCAL).nonzero().flatten()
+    states, is_global = hidden[places], roles[places] > LOCAL
+    wide, near = is_global.nonzero().flatten(), (~is_global).nonzero().flatten()
+    rows, found = [], []
+    if len(wide):
+        rows.append(wide)
+        key, value = (_heads(attention, name, states) for name in ("key_global", "value_global"))
+        found.append(_weigh(_heads(attention, "query_global", states[wide]), key, value))
+    if len(near):
+        query = _heads(attention, "query", states[near])
+        key, value = (_heads(attention, name, states) for name in ("key", "value"))
+        reach = attention.one_sided_attn_window_size
+        for start in range(0, len(near), reach):
+            block = near[start : start + reach]
+            first, last = places[block[0]] - reach, places[block[-1]] + reach
+            seen = (is_global | ((places >= first) & (places <= last))).nonzero().flatten()
+            apart = (places[block][:, None] - places[seen][None]).abs()
+            mask = (apart <= reach) | is_global[seen][None]
+            rows.append(block)
+            found.append(_weigh(query[:, start : start + reach], key[:, seen], value[:, seen], mask))
+    made = torch.cat(found)
+    return made.new_zeros(hidden.shape).index_copy(0, places[torch.cat(rows)], made)
+
+
+def _heads(attention: Any, name: str, states: Tensor) -> Tensor:
+    """A projection of tokens, (n, d) -> (heads, n, d / heads)."""
+    made: Tensor = getattr(attention, name)(states)
+    return made.view(len(states), attention.num_heads, attention.head_dim).transpose(0, 1)
+
+
+def _weigh(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Queries (heads, n, s), keys and values (heads, m, s), and which of them are seen, (n, m) -> (n, heads * s)."""
+    bias = None if mask is None or bool(mask.all()) else torch.where(mask, 0.0, OUT).to(query.dtype)[None, None]
+    found = functional.scaled_dot_product_attention(
+        query[None], key[None], value[None], attn_mask=bias, scale=query.shape[-1] ** -0.5
+    )
+    return found[0].transpose(0, 1).flatten(1)
