@@ -17,6 +17,9 @@ QUERY_SECONDS: Final = 2.0
 """Time limit of encoding a query: a search that waits longer is useless."""
 
 PASSAGES_SECONDS: Final = 120.0
+"""Time limit of encoding a batch of passages of up to `USUAL_TOKENS`; of longer ones it is as many times longer."""
+USUAL_TOKENS: Final = 512
+MOST_TIMES: Final = 8
 SCORE_SECONDS: Final = 10.0
 
 
@@ -58,7 +61,8 @@ class RemoteEncoder:
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Shape (n, d), unit rows, in input order."""
-        return self.encode_passages_within(texts, PASSAGES_SECONDS)
+        times = min(MOST_TIMES, max(1.0, self._model().max_tokens / USUAL_TOKENS)) if texts else 1.0
+        return self.encode_passages_within(texts, times * PASSAGES_SECONDS)
 
     def encode_passages_within(self, texts: Sequence[str], seconds: float) -> Vectors:
         """As `encode_passages`, with a time limit. Raises `Unavailable` when it is exceeded."""

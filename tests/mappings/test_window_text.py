@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mappings.analysis.passages import placed_windows, windows
-from mappings.analysis.window_text import alone, place_window, read_window
+from mappings.analysis.window_text import (
+    SURROUNDING_WORDS,
+    alone,
+    place_in_document,
+    place_window,
+    read_window,
+    shorten,
+    surrounding_texts,
+)
 from mappings.documents import Passage
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
@@ -47,3 +55,33 @@ def test_placed_windows_are_the_windows_and_share_one_passage(parts: list[str]) 
     placed = placed_windows(found, 6)
     assert tuple(map(alone, placed)) == windows(found, 6)
     assert {read_window(text).whole for text in placed} == {found.model_text}
+
+
+def test_a_passage_is_placed_among_the_others_of_its_document() -> None:
+    texts = ["One.", "  ", "Two.", "Three."]
+    placed = [
+        read_window(text)
+        for text in place_in_document(texts, ["Title. One.", "Title.", "Title. Two.", "Title. Three."])
+    ]
+    assert [item.window for item in placed] == ["Title. One.", "Title.", "Title. Two.", "Title. Three."]
+    assert [item.before.strip() for item in placed] == ["", "One.", "One.", "One. Two."]
+    assert [item.after.strip() for item in placed] == ["Two. Three.", "Two. Three.", "Three.", ""]
+    assert place_in_document(["One."], ["Title. One."]) == ["Title. One."]
+    assert place_in_document([]) == []
+
+
+def test_of_a_long_document_the_nearest_are_around_a_passage() -> None:
+    texts = [f"{number} " + "word " * 499 for number in range(20)]
+    for at, (before, after) in enumerate(surrounding_texts(texts)):
+        assert list(before) == texts[max(0, at - 3) : at]  # three have as many words as are kept
+        assert list(after) == texts[at + 1 : at + 4]
+    (around,) = surrounding_texts(["x", "long " * 2 * SURROUNDING_WORDS])[:1]
+    assert around == ((), ("long " * 2 * SURROUNDING_WORDS,))  # whole, however long: what reads it cuts it
+
+
+def test_a_text_is_cut_to_what_is_nearest() -> None:
+    assert shorten("abcdef", 4) == "abcd"
+    (text, _) = place_in_document(["passage", "after"])
+    assert shorten(text, 100) == text
+    (_, text, _) = place_in_document(["far before", "passage", "after far"])
+    assert read_window(shorten(text, 7)) == ("", "before ", "passage", " after ")

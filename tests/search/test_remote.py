@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from model_server import DIMENSION, TEI_EMBED, TEI_RERANK, ModelServer, axis, offered, ours, score
 
+from mappings.analysis.window_text import place_passage, read_window
 from mappings.documents import Access
 from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.bootstrap import Medley
@@ -79,6 +80,33 @@ def test_long_texts_are_cut_and_large_requests_split_by_their_size(bi, monkeypat
     monkeypatch.setattr(calls, "REQUEST_CHARACTERS", 2_000)
     encoder(bi).encode_passages(["x" * 1_500, "y" * 1_500])
     assert [len(body["inputs"]) for path, body, _ in bi.asked[-2:]] == [1, 1]
+
+
+def test_a_model_that_reads_surroundings_says_so_and_its_texts_keep_the_nearest(serve):
+    info = BI | {"windows": "surroundings"}
+    server = serve(ours(info), BI["fingerprint"])
+    client = encoder(server)
+    assert client.reads_surroundings
+    before, after = f"{'far ' * 1_000}near", f"near{' far' * 1_000}"
+    client.encode_passages([place_passage(before, "passage", after), place_passage("", "alone", "")])
+    found, alone_ = server.asked[-1][1]["inputs"]
+    parts = read_window(found)
+    assert parts.window == "passage"
+    assert (len(parts.before), len(parts.after)) == (1_600, 1_600)
+    assert parts.before.endswith(" near ")
+    assert parts.after.startswith(" near")
+    assert alone_ == "alone"
+    assert not encoder(serve(ours(BI), BI["fingerprint"])).reads_surroundings  # a server of an earlier version
+
+
+def test_long_passages_have_more_time(serve, monkeypatch):
+    allowed = []
+    for tokens in (16, 512, 4_096, 10_000_000):
+        server = serve(ours(BI | {"max_input_length": tokens}), BI["fingerprint"])
+        client = encoder(server)
+        monkeypatch.setattr(client, "_encode", lambda texts, prompt, seconds: allowed.append(seconds))
+        client.encode_passages(["a"])
+    assert allowed == [120, 120, 960, 960]
 
 
 def test_scores_come_in_input_order(cross):
