@@ -27,7 +27,7 @@ from encoders.training.architectures.longformer import model as longformer  # no
 from encoders.training.architectures.longformer.extend import extend  # noqa: E402
 from encoders.training.architectures.longformer.model import PassageLongformer  # noqa: E402
 from encoders.training.data.batches import load_pairs, make_example  # noqa: E402
-from encoders.training.export.service import export_run  # noqa: E402
+from encoders.training.export.service import export_run, fit_gate  # noqa: E402
 from encoders.training.loop import optimise  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
@@ -349,6 +349,13 @@ def test_it_trains_exports_and_serves_what_is_around_a_passage(design: str, home
     assert np.ptp(expected, axis=1).min() > 100 * tolerance  # texts are told apart
     further = load_initial(replace(recipe, base=str(tmp_path / "model"), positions=0))
     assert np.abs(by_torch(further, recipe) - expected).max() < tolerance
+
+
+def test_the_gate_reads_as_many_tokens_however_long_passages_are() -> None:
+    assert [fit_gate(192, "bi-encoder", tokens) for tokens in (128, 256, 512, 1024, 4096)] == [192, 192, 96, 48, 48]
+    assert fit_gate(192, "cross-encoder", 512) == 192
+    assert fit_gate(0, "bi-encoder", 4096) == 0
+    assert fit_gate(4, "bi-encoder", 4096) == 4
 
 
 @pytest.mark.parametrize("family", ["roberta", "longformer"])

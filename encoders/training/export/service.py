@@ -33,6 +33,8 @@ from mappings.errors import InvalidInput, NotFound
 READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512, "stance-classifier": 512}
 """What a model reads when it serves. Training uses less, because of its cost; positions beyond are those of the base."""
 PAIRS_PER_TASK = 200
+LEAST_IN_GATE = 48
+"""So many texts, and judged queries, if there are as many, however long they are."""
 CHECKPOINT_TEXTS = 128
 """How many (query, passage) texts the gate compares for a plain checkpoint."""
 
@@ -88,6 +90,7 @@ def export_run(
 ) -> Artifact:
     """Export `run/checkpoint` to `out`; of the held-out pairs in `data` the gate gets `texts` and judged `queries`.
 
+    Of a model that reads longer passages than others of its kind it gets as many fewer: it reads as many tokens.
     Raises `NotFound` for an unfinished run, `InvalidInput` if `out` is not a model directory, and `ModelError` if the gate
     fails.
     """
@@ -100,17 +103,25 @@ def export_run(
     if serving.seen:
         ready = _trim(ready, _all_texts(data, recipe), serving.seen)
     ancestry = read_ancestry(run / CHECKPOINT)
+    reading = make_reading(recipe, ready.model.config, serving)
+    texts, queries = (fit_gate(number, recipe.kind, reading.passage_tokens) for number in (texts, queries))
     artifact = write_artifact(
         ready,
         cast(Kind, recipe.kind),
         out,
         {"name": out.name, **make_card(report, recipe, run), "export": asdict(serving)},
         _run_texts(pairs[: texts // 2], recipe),
-        make_reading(recipe, ready.model.config, serving),
+        reading,
         [] if own else [make_gate_query(pair, recipe.windows) for pair in pairs[:queries]],
     )
     ancestry.write(out, artifact.fingerprint)
     return artifact
+
+
+def fit_gate(number: int, kind: str, tokens: int) -> int:
+    """How many of `number` texts, or judged queries, the gate gets for a model of `kind` that reads passages of `tokens`."""
+    share = min(1.0, READING_TOKENS[kind] / tokens)
+    return min(number, max(LEAST_IN_GATE, round(share * number)))
 
 
 def make_reading(recipe: Recipe, config: Any, serving: Serving = Serving()) -> Reading:
