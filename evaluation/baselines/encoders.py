@@ -1,122 +1,94 @@
-"""Exported bi-encoders and poly-encoders on the very candidates of a task, those that read surroundings in whole documents."""
+"""Exported bi-encoders and poly-encoders on texts of a task, of which those that read surroundings get whole documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from encoders.artifact import MANIFEST, Artifact
-from encoders.cache import CachedEncoder
 from encoders.poly import PolyEncoder
 from encoders.pooling import Floats
-from encoders.runtime import BiEncoder
 from encoders.training.run_folder import REPORT
-from evaluation.measures import Run, ordered
 from evaluation.stages import Progress
-from evaluation.task import Task
-from mappings.analysis.window_text import place_in_document
-from mappings.errors import InvalidInput
+from search.models.registry import Models
 
-MODEL: Final = "model"
-"""The folder of a run that its exported model is in, where there is one."""
-KINDS: Final = ("bi-encoder", "poly-encoder")
-AT_ONCE: Final = 64
-Scorer = Callable[[str, Sequence[str]], Floats]
-"""(query, keys of passages) -> their scores, shape (n,)."""
-
-
-def find_encoders(folder: Path) -> dict[str, Path]:
-    """The model directories of bi-encoders and poly-encoders in a folder, or in the runs in it, by the name of their subfolder."""
-    found = {}
-    for child in sorted(item for item in folder.iterdir() if item.is_dir()):
-        for place in (child, child / MODEL):
-            if (place / MANIFEST).is_file() and _read_json(place / MANIFEST).get("kind", KINDS[0]) in KINDS:
-                found[child.name] = place
-    return found
-
-
-def describe_encoders(folder: Path) -> dict[str, str]:
-    """The fingerprint of each model in a folder, by name. Raises `ModelError` for a damaged one."""
-    return {name: Artifact.open(place).fingerprint for name, place in find_encoders(folder).items()}
+ENCODING: Final = ("bi-encoder", "poly-encoder")
+AROUND: Final = "surroundings"
+AT_ONCE: Final = 256
+"""Passages that are encoded between two steps of the progress."""
 
 
 def find_ways_of_reading(folder: Path) -> dict[str, str]:
-    """How each bi-encoder and poly-encoder in a folder reads windows (`encoders.artifact.Reading`), exported or not, by name."""
+    """How each bi-encoder and poly-encoder in a folder, a run or a model directory, reads windows, by its name there.
+
+    The ways are those of `encoders.artifact.Reading`.
+    """
     found = {}
     for child in sorted(item for item in folder.iterdir() if item.is_dir()):
-        recipe = _read_json(child / REPORT).get("recipe")
-        if isinstance(recipe, dict) and recipe.get("kind") in KINDS:
-            found[child.name] = str(recipe.get("windows", "separate"))
-    places = find_encoders(folder)
-    return found | {name: Artifact.open(place).reading.windows for name, place in places.items()}
-
-
-def rank_encoders(
-    task: Task,
-    folder: Path,
-    chosen: Mapping[str, Collection[str]],
-    vectors: Path,
-    progress: Progress | None = None,
-) -> Iterator[tuple[str, Run]]:
-    """(name, question → document ids, best first) of each model in `folder`, among the `chosen` of a question.
-
-    A model that reads surroundings is shown each passage among those of its document, another one the passage alone. Vectors
-    are kept in the folder `vectors`, so that an interrupted evaluation goes on. Equal scores are ordered by id. Raises
-    `ModelError`, and `InvalidInput` for a task that does not tell whole documents.
-    """
-    keys = sorted({key for question in task.questions for key in chosen[question.id]})
-    for name, place in find_encoders(folder).items():
-        artifact = Artifact.open(place)
-        texts = placed_texts(task) if artifact.reading.windows == "surroundings" else _texts(task)
-        score = _open(artifact, keys, [texts[key] for key in keys], vectors)
-        found = {}
-        for number, question in enumerate(task.questions, 1):
-            own = sorted(chosen[question.id])
-            found[question.id] = ordered(dict(zip(own, map(float, score(question.words, own)), strict=True)))
-            if progress:
-                progress(number, len(task.questions))
-        yield name, found
-
-
-def placed_texts(task: Task) -> dict[str, str]:
-    """Each passage among those of its document; one that is in no whole document stands alone. Raises `InvalidInput`."""
-    if not task.whole:
-        raise InvalidInput(f"the suite {task.suite} does not tell in which document a passage stands", field="task")
-    found = _texts(task)
-    for document in task.whole:
-        found.update(zip(document, place_in_document(list(document.values())), strict=True))
+        recipe = _read_object(child / REPORT).get("recipe")
+        read = recipe if isinstance(recipe, dict) else {}
+        if (child / MANIFEST).is_file():
+            artifact = Artifact.open(child)
+            read = {"kind": artifact.kind, "windows": artifact.reading.windows}
+        if read.get("kind") in ENCODING:
+            found[child.name] = str(read.get("windows", "separate"))
     return found
 
 
-def _texts(task: Task) -> dict[str, str]:
-    return {
-        document.id: " ".join([document.title, *(item.text for item in document.sections)]).strip()
-        for document in task.corpus.documents()
-    }
+def compare_exported(
+    models: Models,
+    place: Path,
+    queries: Sequence[str],
+    texts: Sequence[str],
+    wanted: NDArray[np.bool_],
+    progress: Progress | None = None,
+) -> Floats:
+    """The scores of b queries with m texts by the model in a directory, shape (b, m); -inf where none is `wanted`.
+
+    Each text that is wanted is read once, however many queries want it; `models` keeps the vectors of a bi-encoder on disk, so
+    that an interrupted evaluation goes on. Raises `ModelError`.
+    """
+    artifact, path = Artifact.open(place), str(place.absolute())
+    scores = np.full(wanted.shape, -np.inf, np.float32)
+    columns = np.flatnonzero(wanted.any(axis=0))
+    score = _vectors(models, path, queries) if artifact.kind == "bi-encoder" else _tokens(models, artifact, queries)
+    for start in range(0, len(columns), AT_ONCE):
+        part = columns[start : start + AT_ONCE]
+        scores[:, part] = np.where(wanted[:, part], score([texts[at] for at in part], wanted[:, part]), -np.inf)
+        if progress:
+            progress(start + len(part), len(columns))
+    return scores
 
 
-def _open(artifact: Artifact, keys: Sequence[str], texts: Sequence[str], vectors: Path) -> Scorer:
-    """What scores the passages `keys`, all of them read."""
-    row = {key: number for number, key in enumerate(keys)}
-    if artifact.kind == "bi-encoder":
-        encoder = CachedEncoder(BiEncoder(artifact), vectors)
-        rows = encoder.encode_passages(texts)
-        return lambda query, own: np.asarray(rows[[row[key] for key in own]] @ encoder.encode_queries([query])[0])
-    poly = PolyEncoder(artifact)
-    tokens = [
-        item.astype(np.float16)  # half of the memory, as a reranker keeps them
-        for start in range(0, len(texts), AT_ONCE)
-        for item in poly.encode_passages(texts[start : start + AT_ONCE])
-    ]
-    return lambda query, own: poly.score(poly.encode_query(query), [tokens[row[key]].astype(np.float32) for key in own])
+def _vectors(models: Models, path: str, queries: Sequence[str]) -> Any:
+    encoder = models.encoder(path)
+    asked = encoder.encode_queries(queries)
+    return lambda texts, wanted: asked @ encoder.encode_passages(texts).T
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    """A JSON object, empty where there is none: of a manifest, `Artifact.open` says what is wrong with it."""
+def _tokens(models: Models, artifact: Artifact, queries: Sequence[str]) -> Any:
+    """A poly-encoder reads all texts of a part, then scores each with the queries that want it."""
+    settings = models.settings
+    poly = PolyEncoder(artifact, settings.threads or None, settings.form or None, settings.device)
+    asked = poly.encode_queries(queries)
+
+    def score(texts: Sequence[str], wanted: NDArray[np.bool_]) -> Floats:
+        found = np.zeros(wanted.shape, np.float32)
+        for column, tokens in enumerate(poly.encode_passages(texts)):
+            for row in np.flatnonzero(wanted[:, column]):
+                found[row, column] = poly.score(asked[row], [tokens])[0]
+        return found
+
+    return score
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """A JSON object, empty where there is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

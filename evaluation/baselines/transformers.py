@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from encoders.artifact import MANIFEST, Artifact
-from encoders.labels.pairs import Text, surround
+from evaluation.baselines.encoders import AROUND, compare_exported
 from evaluation.baselines.matchers import INSTALL
 from evaluation.corpus.index import home
 from evaluation.measures import Run, ordered
@@ -20,7 +20,7 @@ from evaluation.stages import Progress
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.analysis.passages import passages
-from mappings.analysis.window_text import place_passage
+from mappings.analysis.window_text import place_in_document
 from mappings.errors import ModelError, Unavailable
 from search.models.registry import Models
 from search.protocols import Reranker, Vectors
@@ -29,8 +29,6 @@ from search.settings import Settings
 
 SCORES: Final = "scores.sqlite"
 BI_ENCODER: Final = "bi-encoder"
-AT_ONCE: Final = 256
-"""Passages that are encoded between two steps of the progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,12 @@ class TaskTexts:
 
     def placed(self) -> dict[str, str]:
         """Each passage with what is around it in its document, where the task tells its documents."""
-        found = dict(self.bare)
-        for document in self.whole:
-            for text in surround([Text(key, "", "", text) for key, text in document.items()]):
-                if text.id in found:
-                    found[text.id] = place_passage(" ".join(text.before), text.text, " ".join(text.after))
-        return found
+        placed = {
+            key: text
+            for document in self.whole
+            for key, text in zip(document, place_in_document(list(document.values())), strict=True)
+        }
+        return {key: placed.get(key, text) for key, text in self.bare.items()}
 
 
 def find_directories(folder: Path) -> dict[str, Path]:
@@ -181,7 +179,7 @@ def _rank_runs(
     runs = _load_training()
     for name, place in runs.find_rankers(folder).items():
         ranker = runs.load_ranker(place)
-        around = ranker.recipe.windows == "surroundings"
+        around = ranker.recipe.windows == AROUND
         shown = texts.placed() if around else texts.titled if ranker.shows_titles else texts.bare
         if ranker.recipe.kind == "cross-encoder":
             if chosen:
@@ -201,23 +199,20 @@ def _rank_directories(
     settings: Settings,
     progress: Progress | None,
 ) -> Iterator[tuple[str, Run]]:
-    models, keys = Models(settings), list(texts.titled)
+    models, asked = Models(settings), [question.words for question in task.questions]
     for name, place in find_directories(folder).items():
-        path = str(place.absolute())
-        if Artifact.open(place).kind != BI_ENCODER:
+        artifact = Artifact.open(place)
+        around = artifact.reading.windows == AROUND
+        if artifact.kind != BI_ENCODER and not around:
             if chosen:
-                kept = KeptScores(models.reranker(path), settings.home / SCORES)
+                kept = KeptScores(models.reranker(str(place.absolute())), settings.home / SCORES)
                 yield name, _rerank(task, texts.titled, chosen, kept, progress)
             continue
-        encoder = models.encoder(path)
-        read = []
-        for start in range(0, len(keys), AT_ONCE):
-            read.append(encoder.encode_passages([texts.titled[key] for key in keys[start : start + AT_ONCE]]))
-            if progress:
-                progress(min(start + AT_ONCE, len(keys)), len(keys))
-        asked = encoder.encode_queries([question.words for question in task.questions])
-        wanted = _wanted(task, texts.titled, chosen, everything=True)
-        yield name, _order(task, keys, asked @ np.concatenate(read).T, wanted)
+        shown = texts.placed() if around else texts.titled
+        wanted = _wanted(task, shown, chosen, everything=artifact.kind == BI_ENCODER)
+        if wanted.any():
+            found = compare_exported(models, place, asked, list(shown.values()), wanted, progress)
+            yield name, _order(task, list(shown), found, wanted)
 
 
 def _rerank(

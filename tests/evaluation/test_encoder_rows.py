@@ -12,21 +12,16 @@ from tiny import write_artifact
 
 from encoders.artifact import Artifact, Reading
 from encoders.runtime import BiEncoder
-from evaluation.baselines.encoders import (
-    describe_encoders,
-    find_encoders,
-    find_ways_of_reading,
-    placed_texts,
-    rank_encoders,
-)
-from evaluation.baselines.trained import describe_trained
+from evaluation.baselines.encoders import compare_exported, find_ways_of_reading
+from evaluation.baselines.transformers import TaskTexts, describe_transformers, rank_transformers
 from evaluation.breakdown.surroundings import LONG, TOKENS, UNNAMED, compare_surroundings, count_tokens, split_questions
 from evaluation.run import run_suite
 from evaluation.suite import SuiteOptions
 from evaluation.task import Corpus, Question, Task
 from mappings.analysis.window_text import place_passage, read_window
 from mappings.documents import Document, Section
-from mappings.errors import InvalidInput, ModelError
+from mappings.errors import ModelError
+from search.models.registry import Models
 from search.settings import Settings
 
 AROUND = Reading("cls", query_tokens=64, passage_tokens=600, windows="surroundings")
@@ -42,7 +37,7 @@ ANSWERS = {"stroke dose": {"stroke-1": 1}, "fever dose": {"fever-1": 1}, "stroke
 def folder(tmp_path: Path) -> Path:
     """A model that reads surroundings, one that does not, beside what is no model."""
     write_artifact(tmp_path / "systems/far", reading=AROUND)
-    write_artifact(tmp_path / "systems/near/model", reading=ALONE)  # the exported model of a run
+    write_artifact(tmp_path / "systems/near", reading=ALONE)
     write_artifact(tmp_path / "systems/judge", "cross-encoder")
     (tmp_path / "systems/empty").mkdir()
     return tmp_path / "systems"
@@ -63,15 +58,19 @@ def chosen(task: Task) -> dict[str, frozenset[str]]:
     return {question.id: frozenset(key for item in WHOLE for key in item) for question in task.questions}
 
 
+def rank(task: Task, folder: Path, home: Path) -> dict[str, dict[str, list[str]]]:
+    own = Settings(home=home, form="fp32")
+    return {name: dict(run) for name, run in rank_transformers(task, folder, chosen(task), own)}
+
+
 def test_a_model_that_reads_surroundings_tells_passages_of_the_same_words_apart(folder: Path, tmp_path: Path) -> None:
     task = make_task()
-    runs = dict(rank_encoders(task, folder, chosen(task), tmp_path / "vectors"))
-    assert [*runs] == ["far", "near"]
+    runs = rank(task, folder, tmp_path / "home")
+    assert [*runs] == ["far", "judge", "near"]
     assert all(set(keys) == chosen(task)[question] for run in runs.values() for question, keys in run.items())
     near = runs["near"]["fever dose"]
     assert near.index("stroke-1") == near.index("fever-1") + 1  # the same words, the same score: in order of id
-    assert near.index("fever-1") < near.index("stroke-1")
-    encoder, texts = BiEncoder(Artifact.open(folder / "far"), form="fp32"), placed_texts(task)
+    encoder, texts = BiEncoder(Artifact.open(folder / "far"), form="fp32"), TaskTexts.of(task).placed()
     keys = sorted(texts)
     scores = encoder.encode_passages([texts[key] for key in keys]) @ encoder.encode_queries(["fever dose"])[0]
     assert runs["far"]["fever dose"] == [keys[at] for at in np.argsort(-scores, kind="stable")]
@@ -79,39 +78,42 @@ def test_a_model_that_reads_surroundings_tells_passages_of_the_same_words_apart(
     assert abs(by_key["fever-1"] - by_key["stroke-1"]) > 0.01
 
 
-def test_vectors_are_kept_so_that_an_interrupted_evaluation_goes_on(folder: Path, tmp_path: Path, monkeypatch) -> None:
+def test_only_candidates_are_read_and_kept_so_that_an_interrupted_evaluation_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch
+) -> None:
     task, read = make_task(), []
     plain = BiEncoder.encode_passages
     monkeypatch.setattr(BiEncoder, "encode_passages", lambda self, texts: read.extend(texts) or plain(self, texts))
     for _ in range(2):
-        list(rank_encoders(task, folder, chosen(task), tmp_path / "vectors"))
+        rank(task, folder, tmp_path / "home")
     assert len(read) == 4 + 3  # in documents four are different, alone three
     assert read_window(read[0]).after or read_window(read[0]).before
-
-
-def test_a_task_without_documents_is_refused_for_them_only(folder: Path, tmp_path: Path) -> None:
-    task = replace(make_task(), whole=())
-    with pytest.raises(InvalidInput, match="does not tell in which document"):
-        list(rank_encoders(task, folder, chosen(task), tmp_path / "vectors"))
-    for file in sorted((folder / "far").iterdir()):
-        file.unlink()
-    assert [name for name, _ in rank_encoders(task, folder, chosen(task), tmp_path / "vectors")] == ["near"]
+    scores = compare_exported(
+        Models(Settings(home=tmp_path / "other", form="fp32")),
+        folder / "near",
+        ["fever", "stroke"],
+        ["fever", "lung", "heart"],
+        np.array([[True, False, False], [True, False, True]]),
+    )
+    assert read[7:] == ["fever", "heart"]
+    assert np.isinf(scores).tolist() == [[False, True, True], [False, True, False]]
 
 
 def test_models_are_found_and_a_damaged_one_is_named(folder: Path) -> None:
-    assert find_encoders(folder) == {"far": folder / "far", "near": folder / "near/model"}
     assert find_ways_of_reading(folder) == {"far": "surroundings", "near": "separate"}
-    assert [*describe_trained(folder)] == [*describe_encoders(folder)] == ["far", "near"]
-    (folder / "empty/report.json").write_text('{"recipe": {"kind": "bi-encoder", "windows": "surroundings"}}')
-    assert find_ways_of_reading(folder)["empty"] == "surroundings"
+    for kind, windows in (("bi-encoder", "surroundings"), ("cross-encoder", "separate"), ("matcher", "")):
+        (folder / kind).mkdir()
+        (folder / kind / "report.json").write_text(f'{{"recipe": {{"kind": "{kind}", "windows": "{windows}"}}}}')
+    assert find_ways_of_reading(folder) == {"bi-encoder": "surroundings", "far": "surroundings", "near": "separate"}
+    (folder / "empty/report.json").write_text("{")
     (folder / "far/model.json").write_text("{")
     with pytest.raises(ModelError, match="is not valid JSON"):
-        describe_encoders(folder)
+        find_ways_of_reading(folder)
 
 
 def test_a_passage_outside_of_all_documents_stands_alone() -> None:
     task = replace(make_task(), whole=WHOLE[:1])
-    assert placed_texts(task) == {
+    assert TaskTexts.of(task).placed() == {
         "stroke-0": place_passage("", "stroke heart stroke", "pain dose"),
         "stroke-1": place_passage("stroke heart stroke", "pain dose", ""),
         **WHOLE[1],
@@ -175,4 +177,4 @@ def test_medquad_has_their_rows_with_its_note_before_those_of_other_questions(
     assert ("far, entity + aspect", "near, entity + aspect") in {
         (test["system"], test["against"]) for test in report["tests"]
     }
-    assert report["models"]["systems"] == describe_encoders(folder)
+    assert report["models"]["systems"] == describe_transformers(folder)

@@ -32,8 +32,11 @@ from encoders.training.loop import optimise  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
+from evaluation.baselines.encoders import compare_exported  # noqa: E402
 from mappings.analysis.window_text import alone, place_in_document, place_passage, place_window  # noqa: E402
 from mappings.errors import InvalidInput, ModelError  # noqa: E402
+from search.models.registry import Models  # noqa: E402
+from search.settings import Settings  # noqa: E402
 
 pytestmark = [
     pytest.mark.torch,
@@ -345,6 +348,12 @@ def test_it_trains_exports_and_serves_what_is_around_a_passage(design: str, home
     artifact = export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=4)
     tolerance = 1e-3 * max(1.0, float(np.abs(expected).max()))
     assert np.abs(by_runtime(artifact) - expected).max() < tolerance
+    wanted = np.ones(expected.shape, dtype=bool)
+    wanted[1, 2] = False
+    models = Models(Settings(home=tmp_path / "home", form="fp32"))
+    ranked = compare_exported(models, tmp_path / "model", QUERIES, PASSAGES, wanted)  # as suites rank
+    assert np.abs(ranked - expected)[wanted].max() < tolerance
+    assert np.isneginf(ranked[1, 2])
     assert set(artifact.forms) == {"fp32", "int8", "fp16"}
     assert np.ptp(expected, axis=1).min() > 100 * tolerance  # texts are told apart
     further = load_initial(replace(recipe, base=str(tmp_path / "model"), positions=0))
