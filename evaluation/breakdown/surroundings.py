@@ -32,12 +32,14 @@ def compare_surroundings(
 ) -> tuple[list[Report], list[Report]]:
     """Rows of parts of the questions, and paired tests on these and on all; none where no system reads surroundings.
 
+    None, too, for a task that does not tell in which documents passages stand: there, a document is all that is read.
+
     `ways` says of systems of `runs` how they read windows (`encoders.artifact.Reading`); others are left out. Rows are named
     by the part and its number of questions. Tests are of the first of the task's measures.
     """
     known = {name: way for name, way in ways.items() if name in runs}
     around = [name for name, way in known.items() if way == "surroundings"]
-    if not around:
+    if not around or not task.whole:
         return [], []
     alone = [name for name in known if name not in around]
     compared = {name: runs[name] for name in (*around, *alone)}

@@ -161,6 +161,7 @@ def test_each_part_has_rows_and_each_pair_of_models_a_test() -> None:
     ]
     assert all(0 < test["p"] <= 1 and test["difference"]["low"] <= test["difference"]["high"] for test in tests)
     assert compare_surroundings(task, {"near": wrong}, ANSWERS, ways) == ([], [])
+    assert compare_surroundings(replace(task, whole=()), {"far": right, "near": wrong}, ANSWERS, ways) == ([], [])
 
 
 def test_medquad_has_their_rows_with_its_note_before_those_of_other_questions(
