@@ -80,7 +80,7 @@ def _tokens(models: Models, artifact: Artifact, queries: Sequence[str]) -> Any:
     def score(texts: Sequence[str], wanted: NDArray[np.bool_]) -> Floats:
         found = np.zeros(wanted.shape, np.float32)
         for column, tokens in enumerate(poly.encode_passages(texts)):
-            for row in np.flatnonzero(wanted[:, column]):
+            for row in map(int, np.flatnonzero(wanted[:, column])):
                 found[row, column] = poly.score(asked[row], [tokens])[0]
         return found
 

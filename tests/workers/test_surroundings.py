@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from discourse_model import write_discourse_model
 from worlds import EVERYBODY, NOTES, Counting, World, note
 
 from encoders.cache import CachedEncoder
+from encoders.discourse.encoder import DiscourseEncoder
 from encoders.hashing import HashingEncoder
 from encoders.late.surrounded import SurroundedEncoder, is_surrounded, surrounded_fingerprint
 from encoders.pooling import unit
@@ -16,6 +18,9 @@ from mappings.analysis.passages import passages
 from mappings.analysis.window_text import place_in_document, read_window
 from mappings.documents import Document, Section
 from mappings.errors import ModelError
+from search.protocols import IndexEntry
+from workers.indexing.batches import DocumentBatch
+from workers.indexing.encoding import BatchEncoder
 from workers.indexing.rebuild import rebuild
 
 
@@ -138,6 +143,16 @@ def test_beside_an_encoder_of_windows_a_passage_has_its_vector_with_each(world, 
     assert np.allclose(own, own[0])
     assert not np.allclose(windows, windows[0], atol=1e-2)
     assert len([read for read in around.read if "heart" in read]) == 2
+
+
+def test_beside_a_discourse_model_a_passage_has_one_row(tmp_path):
+    whole = DiscourseEncoder(write_discourse_model(tmp_path / "cdv"))
+    found = passages(note("a", "The heart is large. The lungs are clear today. Kidneys look normal again."), 1, NOTES)
+    entry = IndexEntry("a", 1, frozenset({"ward"}), {}, found, {})
+    encoder = BatchEncoder({"dense": SurroundedEncoder(Around()), "discourse": whole}, window_words=6)
+    (encoded,) = encoder.encode(DocumentBatch((entry,))).entries
+    assert encoded.windows == (1, 1)
+    assert {name: len(rows) for name, rows in encoded.vectors.items()} == {"dense": 2, "discourse": 2}
 
 
 def test_its_fingerprint_says_that_passages_are_placed(around):

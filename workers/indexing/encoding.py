@@ -73,7 +73,8 @@ class BatchEncoder:
         every = [passage for entry in entries for passage in entry.passages]
         known = self.known(every) if self.known else {}
         texts = [placed_windows(passage, self.window_words) for passage in every]
-        if self.encoders and all(isinstance(encoder, SurroundedEncoder) for encoder in self.encoders.values()):
+        readers = [item for item in self.encoders.values() if not isinstance(item, WholeDocumentEncoder)]
+        if readers and all(isinstance(encoder, SurroundedEncoder) for encoder in readers):
             texts = [(passage.model_text,) for passage in every]
         rows = {
             name: _encode_surrounded(encoder, entries, texts)
