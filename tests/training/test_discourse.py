@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch")
 
 from encoders.discourse.artifact import DiscourseArtifact  # noqa: E402
 from encoders.discourse.encoder import DiscourseEncoder  # noqa: E402
-from encoders.discourse.reading import MOST_SENTENCES  # noqa: E402
-from encoders.labels.pairs import Text  # noqa: E402
+from encoders.discourse.reading import MOST_SENTENCES, read_sentences  # noqa: E402
+from encoders.labels.pairs import Text, write_lines  # noqa: E402
 from encoders.pooling import unit  # noqa: E402
 from encoders.training.discourse.corpora import (  # noqa: E402
     describe_aspects,
@@ -27,6 +27,7 @@ from encoders.training.discourse.corpora import (  # noqa: E402
 )
 from encoders.training.discourse.document import DocumentEncoder, robust_loss  # noqa: E402
 from encoders.training.discourse.graphs import write_document_graph, write_name_graph  # noqa: E402
+from encoders.training.discourse.links import link_sentences  # noqa: E402
 from encoders.training.discourse.names import (  # noqa: E402
     NamedText,
     NameEncoder,
@@ -40,6 +41,9 @@ from encoders.training.discourse.names import (  # noqa: E402
 from encoders.training.discourse.recipe import DiscourseRecipe, parse_discourse_recipe  # noqa: E402
 from encoders.training.kinds import load_any_recipe, start_run  # noqa: E402
 from encoders.training.runs.discourse import train_discourse  # noqa: E402
+from encoders.training.runs.discourse_parts import make_targets  # noqa: E402
+from encoders.training.runs.discourse_setup import prepare_discourse  # noqa: E402
+from mappings.clinical.reading import shipped_reader  # noqa: E402
 from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
 from tests.training.discourse_corpora import ASPECTS, ENTITIES, RECIPE, WIDTH, write_articles, write_words  # noqa: E402
 
@@ -279,6 +283,7 @@ def test_a_run_without_words_or_corpora_says_what_is_missing(tmp_path: Path) -> 
         ({"documents": ["health"], "decay": 1.5}, "decay"),
         ({"documents": ["health"], "entities": "known"}, "entities"),
         ({"documents": ["health"], "most_passages": -1}, "most_passages"),
+        ({"documents": ["health"], "linked": 1}, "linked"),
         ({"documents": ["health"], "tasks": {}}, "tasks"),
     ],
 )
@@ -324,3 +329,30 @@ def test_words_of_another_dimension_can_not_be_entities(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the words have 12 dimensions"):
         train_discourse(recipe, tmp_path, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_sentence_links_to_the_conditions_that_it_names(tmp_path: Path) -> None:
+    passages = ["Gout is not asthma. Rest helps.", "Gout is not asthma. No fever with pneumonia or gout."]
+    (found,) = link_sentences([read_sentences(passages)], shipped_reader())
+    first = (NamedText("gout", "gout"), NamedText("asthma", "asthma"))
+    assert found == [first, (), first, (NamedText("pneumonia", "pneumonia"), NamedText("gout", "gout"))]
+
+
+def test_what_a_sentence_is_to_tell_is_the_mean_of_its_title_and_its_links(tmp_path: Path) -> None:
+    words = write_words(tmp_path / "words.npz")
+    texts = [Text("1", "Salt gout", "causes", "Give asthma drops. A gene breaks.")] * 2
+    write_lines(tmp_path / "corpora" / "health.jsonl", texts)
+    recipe = replace(
+        RECIPE, words=str(tmp_path / "words.npz"), descriptions=(), entities="words", dimension=WIDTH, linked=True
+    )
+    setup = prepare_discourse(recipe, tmp_path, tmp_path / "run", "cpu", None, False)
+    assert setup.entities == [NamedText("salt gout", "Salt gout"), NamedText("asthma", "asthma")]
+    names = embed_texts(WordMean(WIDTH), words, ["Salt gout", "asthma"])
+    spaces = (NameSpace.of(setup.entities, names, centred=False), NameSpace({"causes": np.ones(3, np.float32)}, None))
+    (target,) = make_targets(setup, spaces, tmp_path / "run", lambda entry: None)
+    np.testing.assert_allclose(target.entities[0], names.mean(0), atol=1e-6)
+    np.testing.assert_allclose(target.entities[1], names[0], atol=1e-6)
+    plain = prepare_discourse(replace(recipe, linked=False), tmp_path, tmp_path / "run", "cpu", None, False)
+    assert plain.entities == setup.entities[:1]
+    (target,) = make_targets(plain, spaces, tmp_path / "run", lambda entry: None)
+    np.testing.assert_allclose(target.entities, np.tile(names[0], (4, 1)), atol=1e-6)

@@ -38,7 +38,8 @@ class DiscourseRecipe:
 
     `words` is the file of the word vectors, which stay as they are. `documents` are the corpora (`corpora/<name>.jsonl`)
     whose texts, grouped by title, are documents with headings, of `most_passages` texts at most (0: all of one title);
-    `heading` is that of texts that have none, which without it are left out. `descriptions` are those whose titles and texts
+    `heading` is that of texts that have none, which without it are left out. With `linked` a sentence also tells of the
+    conditions that it names, beside its title's (equation 15). `descriptions` are those whose titles and texts
     describe entities, for the entity embedding alone. With `entities = "words"` an entity has the mean of its mention's
     words instead, which is not learned, and `dimension` is that of the words. A setting that begins with `name_` is of
     the embeddings: a name's id is a Bloom filter of `name_bits` bits with `name_hashes` hashes. `hidden` is the width of
@@ -60,6 +61,7 @@ class DiscourseRecipe:
     entities: str = EMBEDDED
     heading: str = ""
     most_passages: int = 0
+    linked: bool = False
     kind: str = KIND
     words: str = ""
     seed: int = 13
@@ -104,8 +106,9 @@ class DiscourseRecipe:
         if not self.documents:
             raise InvalidInput("documents is empty; name at least one corpus", field="documents")
         check_numbers(self, _NUMBERS)
-        if not isinstance(self.centred, bool):
-            raise InvalidInput(f"centred is {self.centred!r}; it must be true or false", field="centred")
+        for name in ("centred", "linked"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"{name} is {getattr(self, name)!r}; it must be true or false", field=name)
         if self.name_dropout == 1:
             raise InvalidInput("name_dropout is 1, which leaves nothing of a name", field="name_dropout")
         if self.name_hashes > self.name_bits:

@@ -16,6 +16,7 @@ from encoders.pooling import Floats
 from encoders.training.discourse.corpora import HeadedDocument, plan_documents
 from encoders.training.discourse.document import DocumentEncoder, TargetDocument, document_loss
 from encoders.training.discourse.joint import JointEncoder, JointLoss, TokenDocument
+from encoders.training.discourse.links import Links
 from encoders.training.discourse.names import NamedText, NameEncoder, NameSpace, WordMean, name_loss, plan_names
 from encoders.training.discourse.recipe import BY_WORDS
 from encoders.training.discourse.sentences import SentenceTower, read_frozen
@@ -61,20 +62,32 @@ def make_targets(
         every = (text for read in setup.read for text in read.sentences)
         base = str(setup.identities[DOCUMENT_PART]["inputs"]["base"])
         encode = read_frozen(setup.sentences.tower, every, out, base, _in_part(SENTENCE_PART, log)).lookup
-    return [_target(item, read, spaces, encode) for item, read in zip(setup.trained, setup.read, strict=True)]
+    known = zip(setup.trained, setup.read, setup.links, strict=True)
+    return [_target(item, read, links, spaces, encode) for item, read, links in known]
 
 
 def _target(
-    document: HeadedDocument, read: SentenceSequence, spaces: tuple[NameSpace, NameSpace], encode: ReadSentences
+    document: HeadedDocument,
+    read: SentenceSequence,
+    links: Sequence[Links],
+    spaces: tuple[NameSpace, NameSpace],
+    encode: ReadSentences,
 ) -> TargetDocument:
-    """What each sentence is to tell: the document's entity and the mean of the heading's aspects (equations 15 and 16)."""
-    entity = spaces[0].vectors[entity_key(document.title)]
+    """What each sentence is to tell: the means over its entities, its title's among them, and over its heading's aspects.
+
+    Equations 15 and 16.
+    """
+    title, known = entity_key(document.title), spaces[0].vectors
+    entities = [
+        np.mean([known[name] for name in dict.fromkeys((title, *(link.name for link in found)))], axis=0)
+        for found in links
+    ]
     aspects = [
         np.mean([spaces[1].vectors[part] for part in split_aspect(heading)], axis=0) for heading in document.headings
     ]
     return TargetDocument(
         torch.from_numpy(np.concatenate([encode(read.sentences), read.flags], axis=1)),
-        torch.from_numpy(np.tile(entity, (len(read.sentences), 1))),
+        torch.from_numpy(np.stack(entities)),
         torch.from_numpy(np.stack([aspects[number] for number in read.passages])),
     )
 

@@ -28,6 +28,7 @@ from encoders.training.discourse.corpora import (
     split_documents,
 )
 from encoders.training.discourse.folder import choose_gate_sentences
+from encoders.training.discourse.links import Links, link_sentences
 from encoders.training.discourse.names import NamedText
 from encoders.training.discourse.recipe import BY_WORDS, EMBEDDED, POOLED, DiscourseRecipe
 from encoders.training.discourse.sentences import SentenceTower
@@ -36,6 +37,7 @@ from encoders.training.runs.initial import load_initial, silence_loaders
 from encoders.training.runs.parents import Parent, find_parents, make_ancestry, words_parent
 from encoders.training.runs.recorded import read_label_counts
 from encoders.words.vectors import WordVectors
+from mappings.clinical.reading import shipped_reader
 from mappings.errors import InvalidInput
 
 PARTS: Final = tuple(Path(name).stem for name in (ENTITIES, ASPECTS, DOCUMENTS))
@@ -55,12 +57,16 @@ class HeldSentences:
 
 @dataclass(frozen=True, slots=True)
 class DiscourseSetup:
-    """The inputs of a run. `read` are the sentences of `trained`; `identities` is that of each part's states, by folder."""
+    """The inputs of a run. `read` are the sentences of `trained`, `links` the entities that each links to beside its title.
+
+    `identities` is that of each part's states, by folder.
+    """
 
     recipe: DiscourseRecipe
     words: WordVectors
     trained: Sequence[HeadedDocument]
     read: Sequence[SentenceSequence]
+    links: Sequence[Sequence[Links]]
     held_out: Sequence[HeadedDocument]
     entities: Sequence[NamedText]
     aspects: Sequence[NamedText]
@@ -93,14 +99,16 @@ def prepare_discourse(
     described = [text for name in recipe.descriptions for text in corpora[name]]
     read = [read_sentences(document.passages) for document in trained]
     sentences = _load_sentences(recipe, (read, held_out), device, evaluated, unknown_ancestry)
+    links = link_sentences(read, shipped_reader()) if recipe.linked else [[()] * len(item.sentences) for item in read]
     parents = [*([sentences.parent] if sentences else []), words_parent(recipe.words, words)]
     return DiscourseSetup(
         recipe=recipe,
         words=words,
         trained=trained,
         read=read,
+        links=links,
         held_out=held_out,
-        entities=describe_entities(trained, described) if recipe.entities == EMBEDDED else name_entities(trained),
+        entities=_name_entities(recipe, trained, described, links),
         aspects=describe_aspects(trained),
         sentences=sentences,
         identities=identities,
@@ -109,6 +117,18 @@ def prepare_discourse(
         ancestry=make_ancestry(parents, recipe, hashes, SeenTexts.of_corpora(corpora), evaluated is not None),
         device=device,
     )
+
+
+def _name_entities(
+    recipe: DiscourseRecipe,
+    trained: Sequence[HeadedDocument],
+    described: Sequence[Text],
+    links: Sequence[Sequence[Links]],
+) -> list[NamedText]:
+    """What tells of each entity, and the names of those that sentences link to."""
+    own = describe_entities(trained, described) if recipe.entities == EMBEDDED else name_entities(trained)
+    linked = (name for document in links for sentence in document for name in sentence)
+    return list(dict.fromkeys([*own, *linked]))
 
 
 def _identify(recipe: DiscourseRecipe, inputs: Mapping[str, str], out: Path) -> dict[str, Mapping[str, Any]]:
