@@ -24,8 +24,7 @@ CUTS: Final = ("end", "middle")
 WINDOW_POOLINGS: Final = {"late": "mean", "late-context": "mean", "surroundings": "cls"}
 WINDOWS: Final = ("separate", *WINDOW_POOLINGS)
 FORMAT: Final = 3
-"""Format 2 adds how an overlong passage is truncated, which format 1 does at the end, and format 3 how windows are read,
-which earlier ones do separately."""
+"""2 adds how an overlong passage is truncated, 1 does it at the end; 3 adds how windows are read, earlier ones do separately."""
 _ADDED: Final = {1: {"cut", "windows"}, 2: {"windows"}, 3: set[str]()}
 """What the `reading` of each format lacks."""
 MANIFEST: Final = "model.json"
@@ -33,13 +32,16 @@ WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
 CARD: Final = "README.md"
 ANCESTRY: Final = "ancestry.json"
-"""What the model and its ancestors were trained on (`encoders.ancestry`), beside the model and not part of it."""
-ANCESTRY_TEXTS: Final = "ancestry.bin"  # the hashes of those texts
+ANCESTRY_TEXTS: Final = "ancestry.bin"
+"""What the model and its ancestors were trained on (`encoders.ancestry`) with the hashes of those texts; no part of the model."""
 HALF: Final = "fp16"
 """The numeric form for GPUs: a CPU has no kernels for it and would convert at every operator."""
 QUERIES: Final = "queries"  # the subdirectory of a separate query encoder, inside that of the passage encoder
 SCORER: Final = "scorer.npy"
 """A poly-encoder's W, shape (d, d), in fp32; with one code per query token, the importance vector (d,) is a last row."""
+BASIS: Final = (
+    "basis.npy"  # a poly-encoder's, for compressed token vectors (`encoders.tokens.codec`); not in older ones
+)
 STANCE_HEAD: Final = "stance.npz"
 """A stance classifier's head in fp32: the arrays `encoders.stances.HEAD_ARRAYS`."""
 _HEADS: Final = {"poly-encoder": (SCORER,), "stance-classifier": (STANCE_HEAD,)}
@@ -179,6 +181,7 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     decisive |= {name: manifest[name] for name in (QUERIES, "sharpness", "codes") if name in manifest}
     for name in _HEADS.get(manifest["kind"], ()):
         decisive["scorer"] = files[name]
+    decisive |= {"basis": files[name] for name in files if name == BASIS}
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
