@@ -33,12 +33,13 @@ TOKENIZER: Final = "tokenizer.json"
 CARD: Final = "README.md"
 ANCESTRY: Final = "ancestry.json"
 ANCESTRY_TEXTS: Final = "ancestry.bin"
-"""What the model and its ancestors were trained on (`encoders.ancestry`) with the hashes of those texts; no part of the model."""
+"""What the model and its ancestors were trained on, and the hashes of those texts: no part of the model."""
 HALF: Final = "fp16"
 """The numeric form for GPUs: a CPU has no kernels for it and would convert at every operator."""
 QUERIES: Final = "queries"  # the subdirectory of a separate query encoder, inside that of the passage encoder
-SCORER: Final = "scorer.npy"
-"""A poly-encoder's W, shape (d, d), in fp32; with one code per query token, the importance vector (d,) is a last row."""
+SCORER: Final = (
+    "scorer.npy"  # a poly-encoder's W (d, d), fp32; with a code per query token, importance (d,) is a last row
+)
 BASIS: Final = (
     "basis.npy"  # a poly-encoder's, for compressed token vectors (`encoders.tokens.codec`); not in older ones
 )
@@ -181,7 +182,7 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     decisive |= {name: manifest[name] for name in (QUERIES, "sharpness", "codes") if name in manifest}
     for name in _HEADS.get(manifest["kind"], ()):
         decisive["scorer"] = files[name]
-    decisive |= {"basis": files[name] for name in files if name == BASIS}
+    decisive |= {name: files[name] for name in files if name == BASIS}
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

@@ -124,7 +124,7 @@ class PolyReranker:
     """
 
     def __init__(self, encoder: PolyEncoder, kept: int = KEPT) -> None:
-        self.fingerprint = encoder.fingerprint
+        self.fingerprint, self.format = encoder.fingerprint, encoder.format
         self.encoder = encoder
         self._most = kept
         self._kept: OrderedDict[str, bytes] = OrderedDict()

@@ -31,17 +31,20 @@ class TokenScorer:
         CAPR eq. 2, or the same for each token of a query, with y the tokens' vectors weighted by attention. A vector that
         stands for c tokens has c times the weight of one.
         """
-        score = self._by_vector if self.importance is None else self._by_tokens
-        return np.concatenate([score(query, part, codec) for part in passages.blocks(_BLOCK)])
+        blocks = passages.blocks(_BLOCK)
+        if self.importance is None:
+            return np.concatenate([self._by_vector(query, block, codec) for block in blocks])
+        shares = softmax(query @ self.importance)
+        return np.concatenate([self._by_tokens(query, block, codec) @ shares for block in blocks])
 
     def _by_tokens(self, query: Floats, passages: CompressedTokens, codec: TokenCodec) -> Floats:
-        """The sum of q . W y over the query's tokens q, weighted by importance."""
-        projected, shares = query @ self.weight, softmax(query @ self.importance)
+        """Q . W y for each token q of the query: shape (n, m)."""
+        projected = query @ self.weight
         sides = codec.project(np.concatenate([query * self.sharpness, projected]))
         products = codec.unpack(passages.codes) @ sides.T * passages.scales[:, None]  # (t, 2m)
         attention = _attend(products[:, : len(query)], passages)
         values = np.add.reduceat(attention * products[:, len(query) :], passages.starts, axis=0)
-        return np.asarray((values + passages.means @ projected.T) @ shares, dtype=np.float32)
+        return np.asarray(values + passages.means @ projected.T, dtype=np.float32)
 
     def _by_vector(self, query: Floats, passages: CompressedTokens, codec: TokenCodec) -> Floats:
         """relu(W y) . q."""

@@ -52,7 +52,8 @@ def test_what_is_compressed_is_near_to_what_it_was(codec: TokenCodec) -> None:
         content = codec.compress(tokens)
         assert codec.is_valid(content)
         found, counts = codec.decompress(content)
-        assert found.shape == tokens.shape and np.all(counts == 1)
+        assert found.shape == tokens.shape
+        assert np.all(counts == 1)
         assert np.mean(np.sum(unit(found) * tokens, axis=1)) > 0.9
 
 
