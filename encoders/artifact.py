@@ -24,7 +24,8 @@ CUTS: Final = ("end", "middle")
 WINDOW_POOLINGS: Final = {"late": "mean", "late-context": "mean", "surroundings": "cls"}
 WINDOWS: Final = ("separate", *WINDOW_POOLINGS)
 FORMAT: Final = 3
-"""2 adds how an overlong passage is truncated, 1 does it at the end; 3 adds how windows are read, earlier ones do separately."""
+"""Format 2 adds how an overlong passage is truncated, which format 1 does at the end, and format 3 how windows are read,
+which earlier ones do separately."""
 _ADDED: Final = {1: {"cut", "windows"}, 2: {"windows"}, 3: set[str]()}
 """What the `reading` of each format lacks."""
 MANIFEST: Final = "model.json"
@@ -32,17 +33,14 @@ WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
 CARD: Final = "README.md"
 ANCESTRY: Final = "ancestry.json"
-ANCESTRY_TEXTS: Final = "ancestry.bin"
-"""What the model and its ancestors were trained on, and the hashes of those texts: no part of the model."""
+"""What the model and its ancestors were trained on (`encoders.ancestry`), beside the model and not part of it."""
+ANCESTRY_TEXTS: Final = "ancestry.bin"  # the hashes of those texts
 HALF: Final = "fp16"
 """The numeric form for GPUs: a CPU has no kernels for it and would convert at every operator."""
 QUERIES: Final = "queries"  # the subdirectory of a separate query encoder, inside that of the passage encoder
-SCORER: Final = (
-    "scorer.npy"  # a poly-encoder's W (d, d), fp32; with a code per query token, importance (d,) is a last row
-)
-BASIS: Final = (
-    "basis.npy"  # a poly-encoder's, for compressed token vectors (`encoders.tokens.codec`); not in older ones
-)
+SCORER: Final = "scorer.npy"
+"""A poly-encoder's W, shape (d, d), in fp32; with one code per query token, the importance vector (d,) is a last row."""
+BASIS: Final = "basis.npy"  # a poly-encoder's, for compressed token vectors; older ones have none
 STANCE_HEAD: Final = "stance.npz"
 """A stance classifier's head in fp32: the arrays `encoders.stances.HEAD_ARRAYS`."""
 _HEADS: Final = {"poly-encoder": (SCORER,), "stance-classifier": (STANCE_HEAD,)}
@@ -113,10 +111,7 @@ class Artifact:
 
     @classmethod
     def open(cls, folder: Path) -> Artifact:
-        """Read a model directory and verify every file's SHA-256, then the fingerprint.
-
-        Raises `ModelError`, which names the file and the remedy.
-        """
+        """Read a model directory; verify its files and fingerprint. Raises `ModelError`, which names file and remedy."""
         manifest = _manifest(folder / MANIFEST)
         try:
             artifact = _parse(folder, manifest)
@@ -168,7 +163,7 @@ class Artifact:
 def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """SHA-256 over what affects the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
 
-    A separate query encoder, a poly-encoder's scorer and a stance classifier's head are included. `files` maps a file name
+    A separate query encoder, a poly-encoder's scorer and basis, and a stance classifier's head are included. `files` maps a file name
     to its SHA-256. The other numeric forms are roundings of the same model, which the gate compares with fp32.
     """
     decisive = {
@@ -182,7 +177,7 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     decisive |= {name: manifest[name] for name in (QUERIES, "sharpness", "codes") if name in manifest}
     for name in _HEADS.get(manifest["kind"], ()):
         decisive["scorer"] = files[name]
-    decisive |= {name: files[name] for name in files if name == BASIS}
+    decisive |= {name: files[name] for name in (BASIS,) if name in files}
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

@@ -14,7 +14,7 @@ from encoders.runtime import BiEncoder, OnnxModel
 from encoders.text import AROUND, TokenBatch, Tokens
 from encoders.tokens.codec import TokenCodec
 from encoders.tokens.format import TokenFormat
-from encoders.tokens.scoring import TokenScorer
+from encoders.tokens.scoring import StoredTokenScorer
 
 KEPT = 8192
 """Passages whose compressed token vectors a reranker caches: 64 MB."""
@@ -43,7 +43,7 @@ class PolyEncoder:
         self.dimension = artifact.dimension
         basis = artifact.folder / BASIS
         self._codec = TokenCodec(self.dimension, np.load(basis) if basis.is_file() else None)
-        self._head = TokenScorer(self._weight, self._importance[0] if self._by_token else None, self._sharpness)
+        self._head = StoredTokenScorer(self._weight, self._importance[0] if self._by_token else None, self._sharpness)
         self.format = TokenFormat(self.fingerprint, self.dimension, self._codec.name)
 
     def encode_query(self, text: str) -> Floats:

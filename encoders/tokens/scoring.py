@@ -14,7 +14,7 @@ _BLOCK = 2_048
 
 
 @dataclass(frozen=True, slots=True)
-class TokenScorer:
+class StoredTokenScorer:
     """A poly-encoder's head: `weight` is W (d, d), `importance` (d,), or None if a query has one vector only.
 
     Both methods need a query's products with tokens only, or with the few vectors that they attend to, and a product with

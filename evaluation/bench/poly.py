@@ -94,10 +94,10 @@ def _agreement(encoder: PolyEncoder, texts: Sequence[str], stored: Sequence[byte
     """How far the scores of each form, and of what an index stores, agree with those of the vectors, and the sizes."""
     tokens = encoder.encode_passages(texts)
     asked = encoder.encode_queries([*QUERIES, *SENTENCES])
-    own, found = tokens[: len(stored)], {}
+    own = tokens[: len(stored)]
     exact = [encoder.score(query, own) for query in asked]
     kept = [encoder.score_compressed(query, stored) for query in asked]
-    found |= _compare("stored", exact, kept)
+    found = dict(_compare("stored", exact, kept))
     for name, form in forms(tokens[len(stored) :]).items():
         read = [form(item) for item in own]
         scores = [encoder.score(query, [vectors for vectors, _ in read]) for query in asked]

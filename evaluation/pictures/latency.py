@@ -35,10 +35,10 @@ def draw_latency(report: Report) -> str:
         for start, (label, colour, mark) in STYLES.items():
             counts, times = zip(*_points(report, start), strict=True)
             axes.plot(counts, times, color=colour, marker=mark, linewidth=1.2, label=label)
-        counts = [count for count, _ in _points(report, "poly_ms_")]
+        ticks = [count for count, _ in _points(report, "poly_ms_")]
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        axes.set_xticks(counts, [f"{count:,}" for count in counts])
+        axes.set_xticks(ticks, [f"{count:,}" for count in ticks])
         axes.grid(color=LINES, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.set_xlabel("passages", color=INK)

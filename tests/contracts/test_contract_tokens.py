@@ -81,7 +81,10 @@ def test_a_writer_that_fails_leaves_none(backend: Backend):
 
 def test_those_of_some_passages_only_are_refused(backend: Backend):
     meta = create(backend)
-    with backend.engine.writer(meta.index) as writer, pytest.raises(ModelError, match="has token vectors of 1 passages"):
+    with (
+        backend.engine.writer(meta.index) as writer,
+        pytest.raises(ModelError, match="has token vectors of 1 passages"),
+    ):
         writer.write([entry(Draft("a", ["heart", "lung"]), b"a")])
 
 

@@ -11,7 +11,7 @@ from encoders.poly import attend
 from encoders.pooling import softmax, unit
 from encoders.tokens import codec as module
 from encoders.tokens.codec import BASIS_WIDTH, MOST_BYTES, TokenCodec, find_basis, rotation
-from encoders.tokens.scoring import TokenScorer
+from encoders.tokens.scoring import StoredTokenScorer
 from mappings.errors import Damaged
 
 DIMENSION = 48
@@ -93,7 +93,7 @@ def test_the_usual_sizes() -> None:
     assert codec.compress(tokens[:0]) == b""
 
 
-def by_hand(query: np.ndarray, tokens: np.ndarray, counts: np.ndarray, scorer: TokenScorer) -> float:
+def by_hand(query: np.ndarray, tokens: np.ndarray, counts: np.ndarray, scorer: StoredTokenScorer) -> float:
     repeated = np.repeat(tokens, counts.astype(int), axis=0)
     if scorer.importance is None:
         return float(np.maximum(scorer.weight @ attend(query, repeated, scorer.sharpness), 0) @ query)
@@ -107,7 +107,7 @@ def by_hand(query: np.ndarray, tokens: np.ndarray, counts: np.ndarray, scorer: T
 def test_scores_are_those_of_the_vectors_that_are_kept(seed: int, count: int, most: int, by_token: bool) -> None:
     draw = np.random.default_rng(seed)
     weight = draw.normal(size=(DIMENSION, DIMENSION)).astype(np.float32)
-    scorer = TokenScorer(weight, draw.normal(size=DIMENSION).astype(np.float32) if by_token else None, 5.0)
+    scorer = StoredTokenScorer(weight, draw.normal(size=DIMENSION).astype(np.float32) if by_token else None, 5.0)
     query = unit(draw.normal(size=(3, DIMENSION)).astype(np.float32))
     query = query if by_token else query[0]
     for codec in codecs():

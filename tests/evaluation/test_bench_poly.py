@@ -30,7 +30,9 @@ def test_both_are_timed_on_the_same_passages(codes: str, tmp_path: Path, monkeyp
     assert figures["cross_ms_2"] < figures["cross_ms_8"]
     assert figures["spearman_half"] == pytest.approx(1.0)
     assert figures["spearman_8_bits"] > 0.9
-    sizes = [figures[f"kb_{name}"] for name in ("mean_half_basis_2_bits", "mean_basis_2_bits", "4_bits", "8_bits", "half")]
+    sizes = [
+        figures[f"kb_{name}"] for name in ("mean_half_basis_2_bits", "mean_basis_2_bits", "4_bits", "8_bits", "half")
+    ]
     assert sizes[2:] == sorted(sizes[2:])
     assert sizes[0] < sizes[1]
     assert has_picture(report)
@@ -51,7 +53,11 @@ def test_a_model_of_another_kind_or_none_is_named(tmp_path: Path) -> None:
 
 
 def test_the_picture_has_a_line_for_each_model() -> None:
-    figures = {f"{name}_ms_{count}": float(count * speed) for name, speed in (("poly", 1), ("cross", 50)) for count in (16, 2048)}
+    figures = {
+        f"{name}_ms_{count}": float(count * speed)
+        for name, speed in (("poly", 1), ("cross", 50))
+        for count in (16, 2048)
+    }
     report = {"bench": "poly", "machine": {}, "figures": figures}
     drawn = draw_latency(report)
     assert all(text in drawn for text in ("cross-encoder", "poly-encoder, stored", "2,048"))

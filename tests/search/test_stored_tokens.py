@@ -57,7 +57,9 @@ def open_medley(tmp_path: Path) -> Callable[..., Medley]:
     kinds.mkdir()
     kind = (Path("mappings/collections/abstracts.toml")).read_text(encoding="utf-8")
     head, _, rest = kind.partition("[rerank]")
-    (kinds / "abstracts.toml").write_text(head + STAGES + "[" + rest.partition("\n[")[2] if "\n[" in rest else head + STAGES)
+    (kinds / "abstracts.toml").write_text(
+        head + STAGES + "[" + rest.partition("\n[")[2] if "\n[" in rest else head + STAGES
+    )
     poly(tmp_path / "models/first", codes="tokens", basis=8)
     poly(tmp_path / "models/last", codes="vector")
 
@@ -104,7 +106,9 @@ def test_the_order_is_the_same_without_what_is_stored(open_medley, read: Read, m
     read.clear()
     third = open_medley()
     find = third.engine.tokens
-    monkeypatch.setattr(third.engine, "tokens", lambda *asked: {k: v[:-1] for k, v in find(*asked).items() if "d1" not in k})
+    monkeypatch.setattr(
+        third.engine, "tokens", lambda *asked: {k: v[:-1] for k, v in find(*asked).items() if "d1" not in k}
+    )
     assert ask(third) == expected
     assert len(read) == 10
 
@@ -178,7 +182,9 @@ def test_a_model_that_fails_or_is_missing_stops_no_document(open_medley, tmp_pat
 def test_damage_in_the_file_is_found(open_medley) -> None:
     medley = open_medley()
     fill(medley, "abstracts", DOCUMENTS)
-    path = medley.settings.home / "collections/abstracts/indexes" / medley.engine.resolve("abstracts").index / "tokens.bin"
+    path = (
+        medley.settings.home / "collections/abstracts/indexes" / medley.engine.resolve("abstracts").index / "tokens.bin"
+    )
     content = bytearray(path.read_bytes())
     content[-3] ^= 4
     path.write_bytes(content)

@@ -48,7 +48,8 @@ def _pooled(codec: TokenCodec) -> Callable[[Floats], Stored]:
     def store(tokens: Floats) -> Stored:
         starts = np.arange(0, len(tokens), 2)
         counts = np.diff(np.append(starts, len(tokens)))
-        vectors, size = compressed(np.add.reduceat(tokens, starts, axis=0) / counts[:, None])
+        means = np.add.reduceat(tokens, starts, axis=0) / counts[:, None]
+        vectors, size = compressed(means.astype(np.float32))
         return np.repeat(vectors, counts, axis=0), size
 
     return store
