@@ -18,7 +18,7 @@ from search.discourse.models import IndexEncoder, WholeDocumentEncoder
 from search.protocols import Encoder, IndexEntry, Vectors
 from workers.indexing.batches import DocumentBatch, describe_error, isolate_failures
 from workers.indexing.indexer import IndexingStatistics
-from workers.indexing.tokens import PassageTokens
+from workers.indexing.tokens.passages import PassageTokens
 from workers.indexing.whole_documents import encode_whole_documents
 
 KnownVectors = Callable[[Sequence[Passage]], Mapping[str, Mapping[str, Vectors]]]

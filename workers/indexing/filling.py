@@ -18,7 +18,7 @@ from workers.indexing.encoding import BatchEncoder, KnownVectors
 from workers.indexing.indexer import Indexer
 from workers.indexing.prefetch import prefetch
 from workers.indexing.second_process import analyse_beside
-from workers.indexing.tokens import find_tokens
+from workers.indexing.tokens.passages import find_tokens
 from workers.indexing.writing import BatchWriter, OpenWriter
 
 _ROUND: Final = 20_000

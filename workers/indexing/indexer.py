@@ -90,7 +90,10 @@ class Indexer:
         Give empty `encoders` where none is needed, and none should be loaded. Raises `NotFound`, `ModelError`.
         """
         collection, options = medley.collections.get(name), options or IndexingOptions()
-        finders = (options.find_encoder or medley.models.find_index_encoder, options.find_tokens or medley.models.token_encoder)
+        finders = (
+            options.find_encoder or medley.models.find_index_encoder,
+            options.find_tokens or medley.models.token_encoder,
+        )
         options = replace(options, find_encoder=finders[0], find_tokens=finders[1])
         encoders = medley.models.index_encoders(collection) if encoders is None else encoders
         reader = medley.collections.reader(name)
