@@ -40,6 +40,7 @@ HALF: Final = "fp16"
 QUERIES: Final = "queries"  # the subdirectory of a separate query encoder, inside that of the passage encoder
 SCORER: Final = "scorer.npy"
 """A poly-encoder's W, shape (d, d), in fp32; with one code per query token, the importance vector (d,) is a last row."""
+BASIS: Final = "basis.npy"  # a poly-encoder's, for compressed token vectors; older ones have none
 STANCE_HEAD: Final = "stance.npz"
 """A stance classifier's head in fp32: the arrays `encoders.stances.HEAD_ARRAYS`."""
 _HEADS: Final = {"poly-encoder": (SCORER,), "stance-classifier": (STANCE_HEAD,)}
@@ -110,10 +111,7 @@ class Artifact:
 
     @classmethod
     def open(cls, folder: Path) -> Artifact:
-        """Read a model directory and verify every file's SHA-256, then the fingerprint.
-
-        Raises `ModelError`, which names the file and the remedy.
-        """
+        """Read a model directory; verify its files and fingerprint. Raises `ModelError`, which names file and remedy."""
         manifest = _manifest(folder / MANIFEST)
         try:
             artifact = _parse(folder, manifest)
@@ -165,7 +163,7 @@ class Artifact:
 def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """SHA-256 over what affects the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
 
-    A separate query encoder, a poly-encoder's scorer and a stance classifier's head are included. `files` maps a file name
+    A separate query encoder, a poly-encoder's scorer and basis, and a stance classifier's head are included. `files` maps a file name
     to its SHA-256. The other numeric forms are roundings of the same model, which the gate compares with fp32.
     """
     decisive = {
@@ -179,6 +177,7 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     decisive |= {name: manifest[name] for name in (QUERIES, "sharpness", "codes") if name in manifest}
     for name in _HEADS.get(manifest["kind"], ()):
         decisive["scorer"] = files[name]
+    decisive |= {name: files[name] for name in (BASIS,) if name in files}
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

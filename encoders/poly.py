@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 
 import numpy as np
-from numpy.typing import NDArray
 
-from encoders.artifact import SCORER, Artifact
+from encoders.artifact import BASIS, SCORER, Artifact
 from encoders.pooling import Floats, pool, softmax, unit
 from encoders.runtime import BiEncoder, OnnxModel
 from encoders.text import AROUND, TokenBatch, Tokens
+from encoders.tokens.codec import TokenCodec
+from encoders.tokens.format import TokenFormat
+from encoders.tokens.scoring import StoredTokenScorer
 
-KEPT = 2048
-"""Passages whose token vectors a reranker caches, in half precision: 200 KB each at 256 tokens of 384 numbers."""
+KEPT = 8192
+"""Passages whose compressed token vectors a reranker caches: 64 MB."""
 
 
 class PolyEncoder:
@@ -39,6 +41,10 @@ class PolyEncoder:
         self.form = self.model.form
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
+        basis = artifact.folder / BASIS
+        self._codec = TokenCodec(self.dimension, np.load(basis) if basis.is_file() else None)
+        self._head = StoredTokenScorer(self._weight, self._importance[0] if self._by_token else None, self._sharpness)
+        self.format = TokenFormat(self.fingerprint, self.dimension, self._codec.name)
 
     def encode_query(self, text: str) -> Floats:
         """Shape (d,), or (k, d) for the k tokens of the query."""
@@ -58,6 +64,10 @@ class PolyEncoder:
     def encode_passages(self, texts: Sequence[str]) -> list[Floats]:
         """The token vectors of each text, (t, d) with its own t, in input order; none of what is around a passage."""
         return self._token_vectors(self.model, self.model.tokenizer.tokenize_passages(texts))
+
+    def compress_passages(self, texts: Sequence[str]) -> list[bytes]:
+        """The result of `encode_passages`, compressed: at most 8 kB a passage."""
+        return [self._codec.compress(tokens) for tokens in self.encode_passages(texts)]
 
     def _token_vectors(self, model: OnnxModel, tokens: Sequence[Tokens]) -> list[Floats]:
         found: list[Floats] = [np.empty((0, self.dimension), dtype=np.float32)] * len(tokens)
@@ -83,6 +93,16 @@ class PolyEncoder:
         attended = np.stack([attend(query, tokens, self._sharpness) for tokens in passages])
         return np.asarray(np.maximum(attended @ self._weight.T, 0) @ query, dtype=np.float32)
 
+    def can_read(self, content: bytes) -> bool:
+        """Whether `content` has the form of what `compress_passages` returns; False for no bytes."""
+        return self._codec.is_valid(content)
+
+    def score_compressed(self, query: Floats, passages: Sequence[bytes]) -> Floats:
+        """As `score`, from the result of `compress_passages` for n passages, and for all of them at once. Raises `Damaged`."""
+        if not passages:
+            return np.zeros(0, dtype=np.float32)
+        return self._head.score(query, self._codec.read(passages), self._codec)
+
     def _token_scores(self, query: Floats, passages: Sequence[Floats]) -> Floats:
         """The sum of q . W y over the query's tokens q, weighted by importance; y is what the token attends to."""
         projected, shares = query @ self._weight, softmax(query @ self._importance[0])
@@ -99,34 +119,65 @@ class PolyEncoder:
 class PolyReranker:
     """A poly-encoder as a reranker; implements `search.protocols.Reranker`. Threads can share it.
 
-    It caches the token vectors of the passages it scored last, so that a passage that is a candidate again costs only
-    its score.
+    It scores compressed token vectors, so that a passage has the same score whether an index stores them or they are
+    computed here. It caches those of the passages it scored last.
     """
 
     def __init__(self, encoder: PolyEncoder, kept: int = KEPT) -> None:
-        self.fingerprint = encoder.fingerprint
-        self._encoder = encoder
+        self.fingerprint, self.format = encoder.fingerprint, encoder.format
+        self.encoder = encoder
         self._most = kept
-        self._kept: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._lock = Lock()
 
     def score(self, query: str, passages: Sequence[str]) -> Floats:
         """Shape (n,), in input order; higher is better."""
+        return self.encoder.score_compressed(self.encoder.encode_query(query), self.token_vectors(passages))
+
+    def token_vectors(self, passages: Sequence[str]) -> list[bytes]:
+        """The compressed token vectors of each passage, in input order: cached, or computed now."""
         with self._lock:
             known = {text: self._kept[text] for text in passages if text in self._kept}
         new = [text for text in dict.fromkeys(passages) if text not in known]
-        known |= zip(new, (item.astype(np.float16) for item in self._encoder.encode_passages(new)), strict=True)
+        known |= zip(new, self.encoder.compress_passages(new), strict=True)
         self._keep(known)
-        tokens = [known[text].astype(np.float32) for text in passages]
-        return self._encoder.score(self._encoder.encode_query(query), tokens)
+        return [known[text] for text in passages]
 
-    def _keep(self, seen: Mapping[str, NDArray[np.float16]]) -> None:
+    def over(self, stored: Mapping[str, bytes]) -> StoredTokensReranker:
+        """This reranker with the compressed token vectors that are stored of some texts, for the time of a search."""
+        return StoredTokensReranker(self, stored)
+
+    def _keep(self, seen: Mapping[str, bytes]) -> None:
         with self._lock:
             self._kept.update(seen)
             for text in seen:
                 self._kept.move_to_end(text)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
+
+
+class StoredTokensReranker:
+    """Scores texts by their stored token vectors, and others as the reranker does that it is made of. For one thread.
+
+    The model reads only the query, once in the time of a search. Damaged vectors count as missing: those of its text are
+    computed again.
+    """
+
+    def __init__(self, reranker: PolyReranker, stored: Mapping[str, bytes]) -> None:
+        self.fingerprint = reranker.fingerprint
+        self._reranker = reranker
+        self._encoder = reranker.encoder
+        self._stored = {text: content for text, content in stored.items() if self._encoder.can_read(content)}
+        self._queries: dict[str, Floats] = {}
+
+    def score(self, query: str, passages: Sequence[str]) -> Floats:
+        """Shape (n,), in input order; higher is better."""
+        if query not in self._queries:
+            self._queries[query] = self._encoder.encode_query(query)
+        missing = [text for text in passages if text not in self._stored]
+        known = dict(zip(missing, self._reranker.token_vectors(missing), strict=True)) if missing else {}
+        contents = [self._stored.get(text) or known[text] for text in passages]
+        return self._encoder.score_compressed(self._queries[query], contents)
 
 
 def attend(query: Floats, tokens: Floats, sharpness: float = 1.0) -> Floats:

@@ -191,13 +191,12 @@ def _describe(models: Mapping[str, Any]) -> str:
     return f"made with {encoders or 'no encoder'}; fusion {method}{reranking}{beside}"
 
 
-def bench_section(report: Report) -> str:
-    """A bench as a section: machine and figures."""
+def bench_section(report: Report, picture: str = "") -> str:
+    """A bench as a section: machine and figures, with the line that shows its picture if it has one."""
     machine = ", ".join(f"{name} {value}" for name, value in report["machine"].items())
     rows = [f"| {name} | {value:g} |" for name, value in report["figures"].items()]
-    return "\n".join(
-        [f"## bench {report['bench']}", "", f"`medley bench {report['bench']}` on {machine}", "", *FIGURES, *rows, ""]
-    )
+    title, made = f"## bench {report['bench']}", f"`medley bench {report['bench']}` on {machine}"
+    return "\n".join([title, "", made, "", *([picture, ""] if picture else []), *FIGURES, *rows, ""])
 
 
 def tune_section(report: Report) -> str:
@@ -223,7 +222,7 @@ def _arithmetic(row: Mapping[str, Any]) -> str:
 def section(report: Report, ledger: ChoiceLedger, picture: str = "") -> str:
     """Any report as a section."""
     if "bench" in report:
-        return bench_section(report)
+        return bench_section(report, picture)
     return tune_section(report) if "tune" in report else markdown(report, ledger.of_suite(report["suite"]), picture)
 
 

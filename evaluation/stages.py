@@ -6,12 +6,13 @@ Nothing is ranked here: `search.pipeline` answers with the settings of the colle
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from evaluation.measures import Run
-from evaluation.task import CANDIDATE_FIELD, Question, Task
+from evaluation.task import Question, Task
 from mappings.collection import DISCOURSE, Collection
 from mappings.documents import EVERY_LABEL, Access
 from mappings.errors import Unavailable
@@ -80,12 +81,15 @@ def query_for(session: Session, question: Question) -> Query:
     query = Query(task.corpus.name, ACCESS, *slots, deadline_ms=0)
     if not task.candidates:
         return query
+    if task.pool:
+        drawn = draw_candidates(task.pool, task.answers[question.id], task.candidates, question.id)
+        return replace(query, filters=(Terms(task.candidate_field, tuple(sorted(drawn))),))
     # By words alone, as the protocol says.
     services = replace(session.services, encoder=lambda _: None)
     collection = replace(session.collection, feedback=None)
     lexical = retrieve(query, services, Trace(), collection, depth=task.candidates).answer
     chosen = candidates(lexical.rankings[BM25], task.answers[question.id], task.candidates)
-    return replace(query, filters=(Terms(CANDIDATE_FIELD, tuple(sorted(chosen))),))
+    return replace(query, filters=(Terms(task.candidate_field, tuple(sorted(chosen))),))
 
 
 def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> frozenset[str]:
@@ -96,6 +100,14 @@ def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> froz
     kept = [key for key in first if grades.get(key, 0) > 0]
     kept += [key for key in first if grades.get(key, 0) <= 0][: max(0, room - len(kept))]
     return frozenset((*kept, *missing))
+
+
+def draw_candidates(pool: Sequence[str], grades: Mapping[str, int], number: int, seed: str) -> frozenset[str]:
+    """The true answers, and others of the pool at random to `number` in all: the same ones for the same `seed`."""
+    answers = [key for key, grade in sorted(grades.items()) if grade > 0]
+    others = sorted({*pool} - {*answers})
+    room = min(len(others), max(0, number - len(answers)))
+    return frozenset((*answers, *random.Random(seed).sample(others, room)))  # noqa: S311 - fixed, as wanted
 
 
 def retrieve_question(session: Session, question: Question, feedback: bool = True) -> Retrieved:

@@ -95,7 +95,8 @@ class Task:
     `breakdown` is asked about the last stage, and about every system that is no stage of a search. `whole` are the documents
     that passages stand in, each its passages by judged key, in order. `strata` says what a question's stratum is, such as
     "year": gains over the simple system are then told for each, too. `listed`: trained systems of papers rank the first so
-    many documents of BM25+†, answers that it missed not among them; a bi-encoder ranks all.
+    many documents of BM25+†, answers that it missed not among them; a bi-encoder ranks all. `pool` are the
+    documents of which the candidates are drawn at random, instead of by BM25; `candidate_field` holds the id of a document.
     """
 
     suite: str
@@ -119,6 +120,8 @@ class Task:
     strata: str = ""
     whole: Sequence[Mapping[str, str]] = field(default=(), repr=False)
     listed: int = field(default=0, repr=False)
+    pool: tuple[str, ...] = field(default=(), repr=False)
+    candidate_field: str = CANDIDATE_FIELD
 
     @property
     def answers(self) -> Judgements:

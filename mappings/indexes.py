@@ -78,13 +78,22 @@ _TYPES: Final[Mapping[FieldType, dict[str, Any]]] = {
 
 
 def index_body(
-    collection: Collection, encoders: Mapping[str, tuple[str, int]], generation: int, reading: str = ""
+    collection: Collection,
+    encoders: Mapping[str, tuple[str, int]],
+    generation: int,
+    reading: str = "",
+    tokens: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Settings and mappings of a new index.
 
-    `encoders`: vector field -> (fingerprint, dimension). `reading` is the version of what reads the documents.
+    `encoders`: vector field -> (fingerprint, dimension). `reading` is the version of what reads the documents. `tokens`
+    says whose token vectors the index stores, in a field that is only fetched; without, it has no such field.
     """
-    return {"settings": _settings(collection), "mappings": _mappings(collection, encoders, generation, reading)}
+    mappings = _mappings(collection, encoders, generation, reading)
+    if tokens is not None:
+        mappings["_meta"]["tokens"] = dict(tokens)
+        mappings["properties"]["tokens"] = {"type": "binary"}
+    return {"settings": _settings(collection), "mappings": mappings}
 
 
 def _settings(collection: Collection) -> dict[str, Any]:

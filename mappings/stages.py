@@ -26,7 +26,7 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """A small cross-encoder that scores all candidates and passes on the best `keep`; `weight` as in `Reranking`."""
+    """A small cross-encoder or a poly-encoder that scores all candidates and passes on the best `keep`; `weight` as in `Reranking`."""
 
     model: str
     keep: int

@@ -13,11 +13,11 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from encoders.tokens.format import TokenFormat
 from mappings.analysis.headings import normalise_heading
 from mappings.clinical.placing import FOUND, assertion_key
 from mappings.documents import Access, FieldValue, Passage
 from mappings.fields import ASPECTS, ASSERTED, CONCEPTS, MENTIONED
-from mappings.stances import ClaimPassage, StanceReading
 from search.document_criteria import DocumentCriterion, check_distances
 from search.query import Facets, Filter, LexicalQuery, Phrase, Ranking, Scored, Total
 
@@ -38,7 +38,7 @@ class IndexMeta:
     `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window,
     0 if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
     `reading` is the version of the rules and the lexicon that its documents were read by, "" if they were not. `by_words` of
-    the documents have no vectors yet: only their words find them.
+    the documents have no vectors yet: only their words find them. `tokens` says whose token vectors it can store, if any.
     """
 
     index: str
@@ -53,6 +53,7 @@ class IndexMeta:
     rows: int = 0
     reading: str = ""
     by_words: int = 0
+    tokens: TokenFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class IndexEntry:
     `vectors[field]` has shape (rows, d), unit rows; those of `discourse` are at most that long, or zero: none. In order, `windows[n]` of them belong to passage n, or one each if
     `windows` is empty. The score of a passage is that of its best row. Without any vectors the document is found by its
     words, until it is written again. `asserted[n]` are the keys of what passage n asserts; it is empty for a document that
-    was not read.
+    was not read. `tokens[n]` are the compressed token vectors of passage n; it is empty where the index stores none.
     """
 
     document: str
@@ -166,6 +167,7 @@ class IndexEntry:
     vectors: Mapping[str, Vectors]
     windows: tuple[int, ...] = ()
     asserted: tuple[frozenset[str], ...] = ()
+    tokens: tuple[bytes, ...] = ()
 
     @property
     def indexed_fields(self) -> Mapping[str, FieldValue]:
@@ -214,6 +216,10 @@ class SearchEngine(Protocol):
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
         """The passages that exist and that the caller may see; the others are absent from the result."""
+        ...
+
+    def tokens(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, bytes]:
+        """The compressed token vectors of the passages that have some, as `meta.tokens` says, and that the caller may see."""
         ...
 
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
@@ -283,17 +289,4 @@ class Reranker(Protocol):
 
     def score(self, query: str, passages: Sequence[str]) -> Vectors:
         """Shape (n,), in input order; a logit, higher is better."""
-        ...
-
-
-class ClaimReader(Protocol):
-    """Reads what passages say of a claim, and in which of their sentences."""
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of what determines the readings."""
-        ...
-
-    def read(self, claim: str, passages: Sequence[ClaimPassage]) -> list[StanceReading]:
-        """What each passage says, in input order."""
         ...

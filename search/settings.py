@@ -76,7 +76,8 @@ class Settings:
         "", "discourse model for new indexes instead of the collection's own; 'none': no leg of that name"
     )
     reranker: str = _setting(
-        "", "cross-encoder that reranks alone, instead of the collection's own one or two; 'none': no reranking"
+        "",
+        "cross-encoder or poly-encoder that reranks alone, instead of the collection's own one or two; 'none': no reranking",
     )
     stance: str = _setting(
         "",

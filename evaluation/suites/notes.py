@@ -7,11 +7,12 @@ from the labelling that training uses, on notes that training never sees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from encoders.labels.pairs import Text
 from encoders.labels.split import is_test_note
 from encoders.labels.tasks.notes import label_notes
-from evaluation.corpus.abstracts import plain
+from evaluation.corpus.abstracts import LABELS, plain
 from evaluation.published.systems import published_rows
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task, passage_key
@@ -19,8 +20,12 @@ from mappings import collection as kinds
 from mappings.analysis.passages import passages
 from mappings.collection import Collection
 from mappings.datasets.mtsamples import TranscribedNote, read_notes
-from mappings.documents import Passage
+from mappings.documents import Document, Passage, Section
 from search.settings import Settings
+
+CANDIDATES = 64
+CANDIDATE_FIELD = "encounter"
+"""Of the kind, the field that identifies a document."""
 
 OPENING = 8
 """Words that distinguish a section's text from any other."""
@@ -81,4 +86,46 @@ def _answers(section: Text, found: Sequence[Passage]) -> list[str]:
     return [passage_key(passage.document, passage.id) for passage in chosen]
 
 
-SUITE = Suite("notes", "entity and heading to sections of clinical notes", lambda settings, options: [task(settings)])
+def among_random(settings: Settings) -> Task:
+    """The protocol of CAPR's notes: a question's sections among random ones of other notes, to 64 in all.
+
+    Each section that the product finds is a document of its own, so that a search can be held to the candidates.
+    """
+    main = task(settings)
+    collection = kinds.load("notes", None, settings.collections)
+    chosen = [note for note in read_notes(settings.data) if is_test_note(note.id)]
+    sections = {
+        passage_key(passage.document, passage.id): passage
+        for note in chosen
+        for passage in passages(note.document(collection), 1, collection)
+    }
+    judged = {
+        question: {key: grade for key, grade in own.items() if key in sections}
+        for question, own in main.judgements.items()
+    }
+    kept = tuple(question for question in main.questions if judged[question.id])
+    return replace(
+        main,
+        variant=f"{CANDIDATES} random candidates",
+        corpus=Corpus("notes-sections", "notes", lambda: (_section(key, item) for key, item in sections.items())),
+        questions=kept,
+        judgements={question.id: judged[question.id] for question in kept},
+        unit="document",
+        candidates=CANDIDATES,
+        candidate_field=CANDIDATE_FIELD,
+        pool=tuple(sections),
+        published=(),
+        notes=(f"{CANDIDATES} random candidates: of {len(sections):,} sections, those of the question among them",),
+    )
+
+
+def _section(key: str, passage: Passage) -> Document:
+    sections = (Section(passage.heading, passage.text),)
+    return Document(key, passage.title, sections, LABELS, {CANDIDATE_FIELD: key})
+
+
+SUITE = Suite(
+    "notes",
+    "entity and heading to sections of clinical notes",
+    lambda settings, options: [task(settings), among_random(settings)],
+)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from encoders.tokens.format import TokenFormat
 from mappings.documents import Passage
 from search.protocols import IndexEntry, IndexMeta, SearchEngine, Vectors
 
@@ -42,11 +43,17 @@ class IndexAdmin(Protocol):
     """Creates, publishes and drops the indexes of collections."""
 
     def create(
-        self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
+        self,
+        collection: str,
+        encoders: Mapping[str, tuple[str, int]],
+        above: int = 0,
+        reading: str = "",
+        tokens: TokenFormat | None = None,
     ) -> IndexMeta:
         """Create an empty index generation, not yet published; `encoders`: vector field -> (fingerprint, dimension).
 
-        Its number is higher than `above`, and was never used before. `reading` is the version of what reads its documents.
+        Its number is higher than `above`, and was never used before. `reading` is the version of what reads its documents,
+        `tokens` whose token vectors it will store, if any.
         """
         ...
 

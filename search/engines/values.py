@@ -90,11 +90,14 @@ def range_bound(name: str, kind: FieldType, bound: float | date) -> float | date
 
 
 def check_vectors(entry: IndexEntry, dimensions: Mapping[str, int]) -> None:
-    """Raise `ModelError` unless an entry has finite rows of its dimension for every vector field, or no vectors at all."""
+    """Raise `ModelError` unless an entry has finite rows of its dimension for every vector field, or no vectors at all, and token vectors of every passage or none."""
     for name, dimension in dimensions.items() if entry.vectors else ():
         if name not in entry.vectors:
             raise ModelError(f"{name}: document {entry.document!r} has only other vectors", field=name)
         _check_rows(name, entry.vectors[name], sum(entry.rows), dimension)
+    if entry.tokens and len(entry.tokens) != len(entry.passages):
+        found = f"token vectors of {len(entry.tokens)} passages, and {len(entry.passages)} passages"
+        raise ModelError(f"document {entry.document!r} has {found}", field="tokens")
 
 
 def _check_rows(field: str, vectors: NDArray[np.float32], rows: int, dimension: int) -> None:

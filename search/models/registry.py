@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -188,6 +189,21 @@ class Models:
         except MedleyError as error:
             return RerankStages(last, missing=error.message)
 
+    def token_encoder(self, collection: Collection) -> PolyEncoder | None:
+        """The poly-encoder that reranks whole passages of a collection in this process: an index stores its token vectors.
+
+        None where no stage is one. One that can't be loaded is left out: answers name it, and documents are indexed.
+        """
+        reranking, chosen = collection.reranking, self.settings.reranker
+        whole = reranking.model if reranking.parts is None else ""
+        names = [chosen] if chosen else [reranking.first.model if reranking.first else "", whole]
+        for name in names if self.servers is None else ():
+            with suppress(MedleyError):
+                if name not in ("", "none") and self._kind(name) == "poly-encoder":
+                    found = self._anytime(name).reranker
+                    return found.encoder if isinstance(found, PolyReranker) else None
+        return None
+
     def _load_encoder(self, name: str) -> Encoder:
         if name == HASHING:
             return HashingEncoder(256)
@@ -199,8 +215,18 @@ class Models:
     def _fingerprint(self, name: str) -> str:
         if name == HASHING:
             return HashingEncoder(256).fingerprint
-        manifest = json.loads((find(name, self.folders()) / "model.json").read_text(encoding="utf-8"))
-        return str(manifest.get("fingerprint", "")) if isinstance(manifest, dict) else ""
+        return self._entry(name, "fingerprint")
+
+    def _kind(self, name: str) -> str:
+        return self._entry(name, "kind")
+
+    def _entry(self, name: str, key: str) -> str:
+        """An entry of a model's manifest, without reading its other files."""
+        try:
+            manifest = json.loads((find(name, self.folders()) / "model.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ModelError(f"the manifest of the model {name!r} can't be read: {error}", field="model") from error
+        return str(manifest.get(key, "")) if isinstance(manifest, dict) else ""
 
     def _anytime(self, name: str) -> AnytimeReranker:
         """A reranker with its cache and pace, created once."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+from mappings.documents import Passage
 from mappings.errors import MedleyError
 from mappings.stages import Reranking
 from search.memory.scores import Scores
@@ -142,4 +143,20 @@ def score_window_candidates(
     """Logits of the window's candidates that the stages scored before the moment `until`; see `score_window`."""
     texts = retrieved.contents.passages([item.passage for item in window])
     passages = [texts[item.passage] for item in window]
+    stages = with_stored_tokens(stages, retrieved, passages)
     return score_window(stages, reranking, wording(retrieved), window, passages, until, shown)
+
+
+def with_stored_tokens(stages: RerankStages, retrieved: Retrieved, passages: Sequence[Passage]) -> RerankStages:
+    """The stages, of which a poly-encoder need not read the passages of which the index stores its token vectors.
+
+    Those of another model, or of an earlier one, are not asked for: then the model reads the passages, as without any.
+    """
+    tokens = retrieved.meta.tokens
+    own = [stage for stage in (stages.last, stages.first) if stage and stage.reads(tokens)]
+    if tokens is None or not own:
+        return stages
+    texts = {passage.id: passage.model_text for passage in passages}
+    stored = {texts[name]: content for name, content in retrieved.contents.tokens(list(texts)).items()}
+    last, first = (stage.over(stored) if stage in own else stage for stage in (stages.last, stages.first))
+    return replace(stages, last=last or stages.last, first=first)

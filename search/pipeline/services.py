@@ -62,6 +62,10 @@ class Contents:
             self._passages.update({name: found.get(name) for name in unfetched})
         return {name: passage for name in ids if (passage := self._passages[name]) is not None}
 
+    def tokens(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """The stored token vectors of those passages that have some and that the caller may see, by id."""
+        return self._engine.tokens(self._index, ids, self._access) if ids else {}
+
     def fields(self, documents: Sequence[str]) -> dict[str, Mapping[str, FieldValue]]:
         """The fields of those documents that still exist and that the caller may see, by document."""
         if unfetched := [name for name in documents if name not in self._fields]:

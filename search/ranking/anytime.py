@@ -6,14 +6,20 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from encoders.tokens.format import ReadsStoredTokens, TokenFormat
 from search.protocols import Reranker, Vectors
 from search.timed_models import TimedOut, TimedReranker
 
 GROUP_SIZE = 16
 """The most texts scored in one call: few enough to stop in time, enough to batch by length."""
+
+STORED_GROUP = 256
+"""The same where token vectors are stored: a call takes milliseconds."""
+STORED_SECONDS = 1e-6
+"""What a character is expected to take where token vectors are stored, before any call was measured."""
 
 LEARNING_RATE = 0.3
 """How much a new measurement moves the average pace."""
@@ -80,12 +86,27 @@ class Pace:
 
 @dataclass(slots=True)
 class AnytimeReranker:
-    """A reranker with its score cache, its pace and a clock."""
+    """A reranker with its score cache, its pace and a clock; at most `group` texts are scored in one call.
+
+    `stored_pace` is the pace where an index stores what the model read of the texts.
+    """
 
     reranker: Reranker
     cache: ScoreCache
     pace: Pace
     clock: Clock = time.perf_counter
+    group: int = GROUP_SIZE
+    stored_pace: Pace = field(default_factory=lambda: Pace(STORED_SECONDS))
+
+    def reads(self, tokens: TokenFormat | None) -> bool:
+        """Whether the reranker can score token vectors of this format."""
+        return isinstance(self.reranker, ReadsStoredTokens) and self.reranker.format == tokens
+
+    def over(self, stored: Mapping[str, bytes]) -> AnytimeReranker:
+        """This reranker for one search, with the stored token vectors of some texts. Only for one that `ReadsStoredTokens`."""
+        if not stored or not isinstance(self.reranker, ReadsStoredTokens):
+            return self
+        return replace(self, reranker=self.reranker.over(stored), pace=self.stored_pace, group=STORED_GROUP)
 
     def score(self, query: str, texts: Sequence[str], until: float | None) -> list[float | None]:
         """As `score_pairs`, of one query with each text."""
@@ -113,10 +134,10 @@ class AnytimeReranker:
         self, pairs: Sequence[tuple[str, str]], waiting: Sequence[int], until: float | None
     ) -> Sequence[int]:
         if until is None:
-            return waiting[: 4 * GROUP_SIZE]
+            return waiting[: 4 * self.group]
         remaining = until - self.clock()
         count, cost = 0, 0.0
-        for number in waiting[:GROUP_SIZE]:
+        for number in waiting[: self.group]:
             cost += self.pace.estimate(sum(map(len, pairs[number])))
             # Use at most half of the remaining time, so that a wrong estimate is noticed in time.
             if cost > (remaining if count == 0 else remaining / 2):

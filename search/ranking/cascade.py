@@ -7,6 +7,7 @@ below those that the last one scored, and those that no stage scored below both:
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -164,10 +165,16 @@ def _best_scores(read: Mapping[str, Mapping[str, float]], passages: Mapping[str,
     Passages of one document can overlap, and two that hold the same sentences must not differ by which of them were read.
     """
     everywhere = {text: value for texts in read.values() for text, value in texts.items()}
+    ordered = sorted(everywhere)
 
     def best(name: str, own: Mapping[str, float]) -> float:
-        others = (value for text, value in everywhere.items() if text not in own and _holds(passages[name], text))
-        return max([*own.values(), *others])
+        # Only texts that begin with the passage's context can be its own: of thousands of passages, a few.
+        context, size = passages[name].context, len(passages[name].context)
+        ends = (cut(ordered, context, key=lambda text: text[:size]) for cut in (bisect_left, bisect_right))
+        near = ordered[slice(*ends)]
+        return max(
+            [*own.values(), *(everywhere[text] for text in near if text not in own and _holds(passages[name], text))]
+        )
 
     return {name: best(name, texts) for name, texts in read.items()}
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from mappings.analysis.words import terms
 from mappings.stances import ClaimPassage, StanceReading
-from search.protocols import ClaimReader
 from search.ranking.anytime import Clock, Pace
 
 TOGETHER: Final = 2
@@ -29,6 +28,19 @@ one of the two best sentences is evidence in .89 of the abstracts with it, and i
 COVERAGE_WEIGHT: Final = 6.0
 """What the share of the claim's words counts where the cross-encoder did not read the sentences, in its logits."""
 LEAST_EVIDENCE: Final = -10.0
+
+
+class ClaimReader(Protocol):
+    """Reads what passages say of a claim, and in which of their sentences."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what determines the readings."""
+        ...
+
+    def read(self, claim: str, passages: Sequence[ClaimPassage]) -> list[StanceReading]:
+        """What each passage says, in input order."""
+        ...
 
 
 def sentence_scores(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tiny import WIDTH, sentences, write_artifact
 
-from encoders.artifact import QUERIES, SCORER, Artifact, seal
+from encoders.artifact import BASIS, QUERIES, SCORER, Artifact, seal
 from encoders.poly import PolyEncoder, PolyReranker, attend
 from encoders.runtime import BiEncoder
 from mappings.errors import ModelError
@@ -18,12 +18,17 @@ from mappings.errors import ModelError
 TEXTS = sentences(7, seed=2)
 
 
-def poly(folder: Path, separate: bool = False, codes: str = "") -> Artifact:
-    """The tiny bi-encoder as a poly-encoder's towers, with a random scorer; without `codes` as of before there were any."""
+def poly(folder: Path, separate: bool = False, codes: str = "", basis: int = 0) -> Artifact:
+    """The tiny bi-encoder as a poly-encoder's towers, with a random scorer; without `codes` as of before there were any.
+
+    `basis` is how many directions it has for compressed token vectors; 0 as of before.
+    """
     manifest = dict(write_artifact(folder).manifest)
     rows = WIDTH + (codes == "tokens")
     np.save(folder / SCORER, np.random.default_rng(5).normal(size=(rows, WIDTH)).astype(np.float32))
     manifest |= {"kind": "poly-encoder", "sharpness": 2.0} | ({"codes": codes} if codes else {})
+    if basis:
+        np.save(folder / BASIS, np.linalg.qr(np.random.default_rng(6).normal(size=(WIDTH, basis)))[0].astype("f4"))
     if separate:
         manifest[QUERIES] = write_artifact(folder / QUERIES).fingerprint
     return seal(folder, manifest)
@@ -67,7 +72,9 @@ def test_each_token_of_a_query_may_attend(tmp_path: Path, separate: bool) -> Non
             total += share / sum(shares) * float(token @ scorer[:WIDTH] @ y)
         expected.append(total)
     assert encoder.score(query, tokens) == pytest.approx(expected, abs=1e-4)
-    assert PolyReranker(encoder).score("heart pain", TEXTS) == pytest.approx(expected, abs=0.02)
+    compressed = encoder.score_compressed(query, encoder.compress_passages(TEXTS))
+    assert compressed == pytest.approx(expected, abs=0.5 * np.ptp(expected))
+    assert np.array_equal(PolyReranker(encoder).score("heart pain", TEXTS), compressed)
     assert artifact.fingerprint != poly(tmp_path / "other", separate).fingerprint
 
 
@@ -79,15 +86,45 @@ def test_a_tower_for_queries_reads_them(tmp_path: Path) -> None:
 
 def test_as_a_reranker_it_scores_alike_whatever_it_kept(tmp_path: Path) -> None:
     encoder = PolyEncoder(poly(tmp_path / "poly"), form="fp32")
-    expected = encoder.score(encoder.encode_query("heart"), encoder.encode_passages(TEXTS))
+    expected = encoder.score_compressed(encoder.encode_query("heart"), encoder.compress_passages(TEXTS))
     for kept in (0, 3, 100):
         reranker = PolyReranker(encoder, kept)
         for texts in (TEXTS, TEXTS[::-1], TEXTS + TEXTS[:2]):
             wanted = [expected[TEXTS.index(text)] for text in texts]
-            assert reranker.score("heart", texts) == pytest.approx(wanted, abs=0.01)  # kept in half precision
+            assert reranker.score("heart", texts) == pytest.approx(wanted, abs=1e-4)
         assert len(reranker._kept) == min(kept, len(set(TEXTS)))
     assert reranker.score("heart", []).shape == (0,)
     assert reranker.fingerprint == encoder.fingerprint
+
+
+@pytest.mark.parametrize("codes", ["vector", "tokens"])
+def test_stored_token_vectors_need_no_model(tmp_path: Path, codes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = PolyEncoder(poly(tmp_path / "poly", codes=codes, basis=16), form="fp32")
+    expected = PolyReranker(encoder).score("heart", TEXTS)
+    contents = encoder.compress_passages(TEXTS)
+    read: list[str] = []
+    encode = encoder.encode_passages
+    monkeypatch.setattr(encoder, "encode_passages", lambda texts: read.extend(texts) or encode(texts))
+    stored = dict(zip(TEXTS, contents, strict=True))
+    for _ in range(2):
+        assert PolyReranker(encoder).over(stored).score("heart", TEXTS) == pytest.approx(expected, abs=1e-5)
+    assert read == []
+    # A missing, an empty and a damaged one are computed again, and nothing else.
+    broken = {**stored, TEXTS[1]: b"", TEXTS[4]: contents[4][:-1]}
+    del broken[TEXTS[0]]
+    assert PolyReranker(encoder).over(broken).score("heart", TEXTS) == pytest.approx(expected, abs=1e-4)
+    assert read == [TEXTS[0], TEXTS[1], TEXTS[4]]
+
+
+def test_the_basis_is_part_of_the_model(tmp_path: Path) -> None:
+    before, basis = (
+        PolyEncoder(poly(tmp_path / "a"), form="fp32"),
+        PolyEncoder(poly(tmp_path / "b", basis=8), form="fp32"),
+    )
+    assert before.fingerprint != basis.fingerprint
+    assert before.format.codec == f"mean-{WIDTH}x1"
+    assert basis.format.codec.startswith("mean-8x2-")
+    assert not basis.can_read(before.compress_passages(["heart"])[0])
 
 
 def test_large_products_do_not_overflow() -> None:

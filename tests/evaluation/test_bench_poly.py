@@ -9,6 +9,9 @@ from test_poly import poly
 from tiny import write_artifact
 
 from evaluation.bench import poly as bench_poly
+from evaluation.pictures.latency import describe_latency, draw_latency
+from evaluation.pictures.pictures import has_picture
+from evaluation.reports import bench_section
 from mappings.errors import InvalidInput, ModelError
 from search.settings import Settings
 
@@ -16,12 +19,24 @@ from search.settings import Settings
 @pytest.mark.parametrize("codes", ["vector", "tokens"])
 def test_both_are_timed_on_the_same_passages(codes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     poly(tmp_path / "poly", codes=codes)
-    monkeypatch.setattr(bench_poly, "passages", lambda count, seed: ["heart pain", "cough"] * (count // 2))
+    monkeypatch.setattr(bench_poly, "passages", lambda count, seed: ["heart pain of the lung", "cough"] * (count // 2))
     monkeypatch.setattr(bench_poly, "TEXTS", 4)
+    monkeypatch.setattr(bench_poly, "COUNTS", (2, 8))
     report = bench_poly.bench_poly(Settings(models=tmp_path, reranker="poly", threads=1, form="fp32"))
     figures = report["figures"]
-    assert set(figures) == {"speed_ratio", "cross_ms", "poly_ms", "encode_ms", "stored_kb", "candidates"}
-    assert figures["speed_ratio"] == pytest.approx(figures["cross_ms"] / figures["poly_ms"], rel=0.2)
+    curve = {f"{name}_ms_{count}" for name in ("poly", "cross") for count in (2, 8)}
+    assert curve | {"speed_ratio", "cross_ms", "poly_ms", "encode_ms", "stored_kb", "candidates"} <= set(figures)
+    assert figures["speed_ratio"] == pytest.approx(figures["cross_ms_8"] / figures["poly_ms_8"], rel=0.2)
+    assert figures["cross_ms_2"] < figures["cross_ms_8"]
+    assert figures["spearman_half"] == pytest.approx(1.0)
+    assert figures["spearman_8_bits"] > 0.9
+    sizes = [
+        figures[f"kb_{name}"] for name in ("mean_half_basis_2_bits", "mean_basis_2_bits", "4_bits", "8_bits", "half")
+    ]
+    assert sizes[2:] == sorted(sizes[2:])
+    assert sizes[0] < sizes[1]
+    assert has_picture(report)
+    assert "8 passages" in describe_latency(report)
     assert figures["candidates"] == 4
     assert report["machine"]["beside"] == "medley-crossencoder"
     assert report["bench"] == "poly"
@@ -35,3 +50,18 @@ def test_a_model_of_another_kind_or_none_is_named(tmp_path: Path) -> None:
     for name in ("", "mine"):
         with pytest.raises(ModelError, match=f"there is no poly-encoder '{name or 'medley-polyencoder'}'.*{right}"):
             bench_poly.bench_poly(Settings(models=tmp_path, reranker=name))
+
+
+def test_the_picture_has_a_line_for_each_model() -> None:
+    figures = {
+        f"{name}_ms_{count}": float(count * speed)
+        for name, speed in (("poly", 1), ("cross", 50))
+        for count in (16, 2048)
+    }
+    report = {"bench": "poly", "machine": {}, "figures": figures}
+    drawn = draw_latency(report)
+    assert all(text in drawn for text in ("cross-encoder", "poly-encoder, stored", "2,048"))
+    assert "cross-encoder: 16 passages 800 ms, 2,048 passages 102400 ms" in describe_latency(report)
+    assert "![curve](x.svg)" in bench_section(report, "![curve](x.svg)").splitlines()
+    assert not has_picture({**report, "figures": {"poly_ms_16": 1.0, "cross_ms": 2.0}})
+    assert not has_picture({**report, "bench": "rerank"})

@@ -13,6 +13,7 @@ import pytest
 
 from encoders.labels.split import is_test_note
 from evaluation.corpus.abstracts import merged
+from evaluation.stages import draw_candidates
 from evaluation.suites import check_covid, cystic_fibrosis, medquad, notes, press, scifact
 from mappings.errors import InvalidInput, NotFound
 from search.settings import Settings
@@ -248,3 +249,37 @@ def test_notes_are_split_by_the_product_and_asked_by_their_labels(data: Settings
     wanted = next(item for item in task.questions if item.text.lower() == "hay fever medications")
     assert set(task.judgements[wanted.id]) == {f"{name}#1" for name in held_out}
     assert "0 labelled sections" in task.notes[1]
+
+
+def test_sections_of_notes_are_found_among_random_ones(data):
+    rows = [
+        {
+            "id": f"mts{number:04}",
+            "name": f"Visit {number}",
+            "description": "Hay fever.",
+            "specialties": [],
+            "text": NOTE,
+        }
+        for number in range(400)
+    ]
+    write(Path(str(data.data)), "mtsamples/notes.jsonl.gz", rows)
+    whole, task = notes.task(data), notes.among_random(data)
+    documents = {item.id: item for item in task.corpus.documents()}
+    assert (task.variant, task.candidates, task.unit) == ("64 random candidates", 64, "document")
+    assert [item.heading.lower() for item in documents[task.pool[0]].sections] == ["subjective"]
+    assert all(item.fields[task.candidate_field] == key for key, item in documents.items())
+    assert set(documents) == set(task.pool)
+    assert task.judgements == whole.judgements
+    assert all(set(own) <= set(task.pool) for own in task.judgements.values())
+
+
+def test_random_candidates_hold_the_answers_and_never_change():
+    pool = [f"d{number}" for number in range(300)]
+    grades = {"d7": 1, "d8": 2, "d9": 0, "elsewhere": 1}
+    drawn = draw_candidates(pool, grades, 64, "q1")
+    assert len(drawn) == 64
+    assert {"d7", "d8", "elsewhere"} <= drawn
+    assert drawn == draw_candidates(pool[::-1], grades, 64, "q1")
+    assert len(drawn & draw_candidates(pool, grades, 64, "q2")) < 40
+    assert draw_candidates(pool[:9], grades, 64, "q1") == {*pool[:9], "elsewhere"}
+    assert draw_candidates(pool, grades, 2, "q1") == {"d7", "d8", "elsewhere"}

@@ -16,7 +16,7 @@ pytest.importorskip("onnx", reason="the train extra is not installed")
 
 from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_home  # noqa: E402
 
-from encoders.artifact import Artifact  # noqa: E402
+from encoders.artifact import BASIS, Artifact  # noqa: E402
 from encoders.late.windows import WindowTokenizer  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
@@ -82,6 +82,9 @@ def by_runtime(artifact: Artifact) -> np.ndarray:
     if artifact.kind == "poly-encoder":
         poly = PolyEncoder(artifact, form="fp32")
         tokens = poly.encode_passages(PASSAGES)
+        basis = np.load(artifact.folder / BASIS)
+        assert np.allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-5)
+        assert poly.format.codec.startswith(f"mean-{basis.shape[1]}x2-")
         return np.stack([poly.score(poly.encode_query(query), tokens) for query in QUERIES])
     bi = BiEncoder(artifact, form="fp32")
     return bi.encode_queries(QUERIES) @ bi.encode_passages(PASSAGES).T

@@ -18,6 +18,7 @@ from search.discourse.models import IndexEncoder, WholeDocumentEncoder
 from search.protocols import Encoder, IndexEntry, Vectors
 from workers.indexing.batches import DocumentBatch, describe_error, isolate_failures
 from workers.indexing.indexer import IndexingStatistics
+from workers.indexing.tokens.passages import PassageTokens
 from workers.indexing.whole_documents import encode_whole_documents
 
 KnownVectors = Callable[[Sequence[Passage]], Mapping[str, Mapping[str, Vectors]]]
@@ -31,13 +32,15 @@ class BatchEncoder:
     """Encodes batches: `encoders` maps a vector field to its encoder, `window_words` is the most words in a window.
 
     Most encoders read one window at a time; a `WholeDocumentEncoder` reads all passages of a document together.
-    `known` finds vectors that need not be encoded again; `statistics` counts the texts, tokens and seconds.
+    `known` finds vectors that need not be encoded again; `statistics` counts the texts, tokens and seconds. `tokens` adds
+    what a poly-encoder reads of passages, where the index stores it.
     """
 
     encoders: Mapping[str, IndexEncoder]
     window_words: int = 0
     known: KnownVectors | None = None
     statistics: IndexingStatistics = field(default_factory=IndexingStatistics)
+    tokens: PassageTokens | None = None
 
     def encode(self, batch: DocumentBatch) -> DocumentBatch:
         """The batch with vectors, encoded together: a large batch sorts by length and wastes little.
@@ -90,7 +93,8 @@ class BatchEncoder:
             vectors = {name: np.concatenate(found[own]) for name, found in rows.items()}
             encoded.append(replace(entry, vectors=vectors, windows=tuple(map(len, texts[own]))))
             start = own.stop
-        return self._add_whole(encoded)
+        whole = self._add_whole(encoded)
+        return self.tokens.add(whole) if self.tokens else whole
 
     def _add_whole(self, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
         """The entries with the vectors of what reads whole documents, beside those of their windows."""

@@ -18,6 +18,7 @@ from workers.indexing.encoding import BatchEncoder, KnownVectors
 from workers.indexing.indexer import Indexer
 from workers.indexing.prefetch import prefetch
 from workers.indexing.second_process import analyse_beside
+from workers.indexing.tokens.passages import find_tokens
 from workers.indexing.writing import BatchWriter, OpenWriter
 
 _ROUND: Final = 20_000
@@ -39,14 +40,15 @@ def fill(
     within `indexer.options.wait` seconds. `words_first`: new documents are first written without vectors, if many wait.
     """
     options = indexer.options
-    encoder = BatchEncoder(indexer.encoders, meta.windows, known, options.statistics)
+    tokens = find_tokens(indexer, meta)
+    encoder = BatchEncoder(indexer.encoders, meta.windows, known, options.statistics, tokens)
     open_writer = open_writer or partial(indexer.engine.writer, meta.index, options.wait)
     writer = BatchWriter(indexer.store, meta.index, open_writer)
     done = 0
     # A round contains each document at most once.
     while names := [name for name, _ in indexer.store.pending(meta.index, _ROUND, ids)]:
         total = done + len(names)
-        if words_first and indexer.encoders and len(names) >= WORDS_FIRST_FROM:
+        if words_first and (indexer.encoders or tokens) and len(names) >= WORDS_FIRST_FROM:
             _write_words(indexer, writer, names)
         with closing(_prepare(indexer, encoder, names)) as batches:
             for batch in batches:
@@ -73,7 +75,7 @@ def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Gener
     their next batch.
     """
     # Without an encoder all work is Python code, which threads cannot run in parallel; `analyse_beside` uses a process.
-    step = prefetch if indexer.encoders else _pass_on
+    step = prefetch if indexer.encoders or encoder.tokens else _pass_on
     batches = read_batches(indexer.store, names)
     analysed = step(analyse_beside(batches, indexer.collection, indexer.reader, len(names)))
     with closing(analysed), closing(step(encoder.encode(batch) for batch in analysed)) as encoded:

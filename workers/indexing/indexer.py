@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from encoders.marked import short_fingerprint
+from encoders.tokens.format import TokenEncoder, TokenFormat
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 FindEncoder = Callable[[str, str], IndexEncoder | None]
 """(vector field, fingerprint) -> the encoder that has it, if it is available here."""
+
+FindTokens = Callable[[Collection], TokenEncoder | None]
+"""Collection -> the poly-encoder that reranks it, if one does."""
 
 ProgressCallback = Callable[[int, int], None]
 """Called with (documents done, documents known so far)."""
@@ -48,11 +52,13 @@ class IndexingStatistics:
 class IndexingOptions:
     """How to index: `wait` is how many seconds to wait for the writer of an index.
 
-    `find_encoder` finds the encoders that an existing index was filled by, `statistics` is what the work is added to.
+    `find_encoder` finds the encoders that an existing index was filled by, `find_tokens` the poly-encoder of a collection,
+    `statistics` is what the work is added to.
     """
 
     wait: float = 0.0
     find_encoder: FindEncoder | None = None
+    find_tokens: FindTokens | None = None
     on_progress: ProgressCallback | None = None
     statistics: IndexingStatistics = field(default_factory=IndexingStatistics)
 
@@ -84,7 +90,11 @@ class Indexer:
         Give empty `encoders` where none is needed, and none should be loaded. Raises `NotFound`, `ModelError`.
         """
         collection, options = medley.collections.get(name), options or IndexingOptions()
-        options = replace(options, find_encoder=options.find_encoder or medley.models.find_index_encoder)
+        finders = (
+            options.find_encoder or medley.models.find_index_encoder,
+            options.find_tokens or medley.models.token_encoder,
+        )
+        options = replace(options, find_encoder=finders[0], find_tokens=finders[1])
         encoders = medley.models.index_encoders(collection) if encoders is None else encoders
         reader = medley.collections.reader(name)
         return cls(medley.collections.store(name), medley.engine, encoders, collection, options, reader)
@@ -99,6 +109,17 @@ class Indexer:
         """The version of what reads the documents; "" if they are not read."""
         return self.reader.version if self.reader else ""
 
+    @property
+    def tokens(self) -> TokenEncoder | None:
+        """The poly-encoder of which a new index stores the token vectors; None if no stage of reranking is one."""
+        return self.options.find_tokens(self.collection) if self.options.find_tokens else None
+
+    @property
+    def token_format(self) -> TokenFormat | None:
+        """What a new index says of the token vectors that it stores."""
+        found = self.tokens
+        return found.format if found else None
+
     def create(self) -> IndexMeta:
         """A new generation of the index, empty and not published, for these encoders.
 
@@ -108,7 +129,7 @@ class Indexer:
         gone = sorted(set(recorded) - set(self.engine.names(self.name)))
         above = max((split_index(index)[1] for index in recorded), default=0)
         identities = {name: (encoder.fingerprint, encoder.dimension) for name, encoder in self.encoders.items()}
-        meta = self.engine.create(self.name, identities, above, self.reading)
+        meta = self.engine.create(self.name, identities, above, self.reading, self.token_format)
         for index in gone:
             self.store.forget(index)
         return meta

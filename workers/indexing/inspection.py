@@ -72,6 +72,11 @@ def _compare(indexer: Indexer, index: str, rebuild: str) -> list[Discrepancy]:
         indexer.check_index(engine.meta(index))
     except MedleyError as error:
         found.append(Discrepancy(error.message, rebuild))
+    if indexer.token_format not in (None, engine.meta(index).tokens):
+        problem = (
+            f"index {index} does not store the token vectors of the poly-encoder that reranks: it reads passages again"
+        )
+        found.append(Discrepancy(problem, rebuild))
     found += [
         Discrepancy(f"{len(names):,} documents {problem}", rebuild, len(names), tuple(names[:_EXAMPLES]))
         for problem, names in _compare_documents(store, engine, index).items()

@@ -279,7 +279,7 @@ def drop_unused(indexer: Indexer) -> None:
 
 def _is_as_wanted(indexer: Indexer, meta: IndexMeta) -> bool:
     own = {name: encoder.fingerprint for name, encoder in indexer.encoders.items()}
-    current = (meta.analysis, meta.reading) == (ANALYSIS_VERSION, indexer.reading)
+    current = (meta.analysis, meta.reading, meta.tokens) == (ANALYSIS_VERSION, indexer.reading, indexer.token_format)
     return dict(meta.encoders) == own and current and not indexer.engine.drift(meta.index)
 
 

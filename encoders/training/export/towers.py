@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from encoders.artifact import QUERIES, SCORER, TOKENIZER, Artifact, seal
+from encoders.artifact import BASIS, QUERIES, SCORER, TOKENIZER, Artifact, seal
 from encoders.poly import PolyEncoder
 from encoders.runtime import BiEncoder
 from encoders.text import ModelTokenizer, Tokens, pad
+from encoders.tokens.codec import find_basis
 from encoders.training.architectures.bi_encoder import Towers
 from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.families import inputs_of
@@ -48,6 +49,10 @@ def write(
         np.save(folder / SCORER, model.scorer().numpy())
         manifest |= {"kind": "poly-encoder", "codes": model.codes, "sharpness": model.head.sharpness}
     artifact = seal(folder, manifest)
+    if isinstance(model, PolyEncoderModule):
+        passages_read = PolyEncoder(artifact, form="fp32").encode_passages([passage for _, passage in pairs])
+        np.save(folder / BASIS, find_basis(passages_read))
+        artifact = seal(folder, manifest)
     expected = _score_by_torch(model, artifact, pairs, judged)
     figures = {form: _compare(expected, artifact, form, pairs, judged) for form in _common_forms(artifact)}
     passed = {form for form, found in figures.items() if gate.passes(found)}

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
+from encoders.tokens.format import TokenFormat
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, Damaged, NotFound, Unavailable
 from search.engines.administration import FileProblem, IndexWriter
 from search.engines.embedded import generations
-from search.engines.embedded.creation import create_folder
+from search.engines.embedded.creation import check_still_there, create_folder
 from search.engines.embedded.integrity.files import Intact, find_problems
 from search.engines.embedded.layout import collection_folder, exclusive, index_folder, translate_errors
 from search.engines.embedded.queries import TantivyQueryCompiler
@@ -64,10 +65,7 @@ class EmbeddedEngine:
             ) from None
 
     def meta(self, index: str) -> IndexMeta:
-        """The description and counts of any index, published or not, at its newest commit.
-
-        Cheap: an open index is checked for a new commit with one `stat`.
-        """
+        """The description and counts of any index at its newest commit; an open one is checked for that with one `stat`."""
         with self._open(index) as snapshot:
             return snapshot.meta
 
@@ -80,6 +78,11 @@ class EmbeddedEngine:
         """The passages that exist and that the caller may see; the others are absent from the result."""
         with self._open(index) as snapshot:
             return snapshot.passages(ids, access)
+
+    def tokens(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, bytes]:
+        """The compressed token vectors of the passages that have some, and that the caller may see."""
+        with self._open(index) as snapshot:
+            return snapshot.tokens.find(ids, access)
 
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""
@@ -109,7 +112,12 @@ class EmbeddedEngine:
             return snapshot.values(field, access, withheld)
 
     def create(
-        self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
+        self,
+        collection: str,
+        encoders: Mapping[str, tuple[str, int]],
+        above: int = 0,
+        reading: str = "",
+        tokens: TokenFormat | None = None,
     ) -> IndexMeta:
         """Create an empty index generation, not yet published.
 
@@ -120,22 +128,14 @@ class EmbeddedEngine:
         with translate_errors(f"collection {collection}: could not create an index"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
             with self._admin_lock(collection):
-                self._check_still_there(collection)
+                check_still_there(folder, lambda: self._collection(collection))
                 generations.remove_leftovers(folder / "indexes")
                 generation = generations.next_number(folder, above)
                 name = index_name(collection, generation)
                 made = (name, collection, generation, dict(encoders), ANALYSIS_VERSION)
-                description = EmbeddedIndexDescription(*made, settings.index_fields, settings.window_words, reading)
-                create_folder(folder / "indexes" / name, description)
+                own = (settings.index_fields, settings.window_words, reading, tokens)
+                create_folder(folder / "indexes" / name, EmbeddedIndexDescription(*made, *own))
         return self.meta(name)
-
-    def _check_still_there(self, collection: str) -> None:
-        """Raise `NotFound` if the collection was removed a moment ago; its folder, which we made again, goes."""
-        try:
-            self._collection(collection)
-        except NotFound:
-            shutil.rmtree(collection_folder(self._home, collection), ignore_errors=True)
-            raise
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
         """The only writer of an index. Raises `Conflict` while another holds it after `wait` seconds."""

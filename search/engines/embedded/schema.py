@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 import tantivy
 
+from encoders.tokens.format import TokenFormat
 from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import spaced_terms
 from mappings.documents import EVERY_LABEL, FieldValue, Passage
@@ -52,6 +53,7 @@ class EmbeddedIndexDescription:
     fields: Mapping[str, FieldType]
     windows: int = 0
     reading: str = ""
+    tokens: TokenFormat | None = None
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -61,6 +63,8 @@ class EmbeddedIndexDescription:
     def save(self, folder: Path) -> None:
         """Write `index.json`."""
         content = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if self.tokens is None:
+            del content["tokens"]  # so that an earlier program can read an index without
         write_atomic(folder / "index.json", orjson.dumps({"form": FORMAT, **content}, option=orjson.OPT_INDENT_2))
 
     @classmethod
@@ -82,6 +86,8 @@ class EmbeddedIndexDescription:
             encoders = {
                 name: (fingerprint, dimension) for name, (fingerprint, dimension) in content.pop("encoders").items()
             }
+            if (tokens := content.pop("tokens", None)) is not None:
+                content["tokens"] = TokenFormat(**tokens)
             return cls(encoders=encoders, **content)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise damaged(folder.name, "index.json can't be read") from error

@@ -154,7 +154,7 @@ class SlotWriter:
         first = self.rows
         encoded = [identifier.encode() for identifier in ids]
         ends = self._id_bytes + np.cumsum([len(item) for item in encoded], dtype=np.uint64)
-        _write(self._ids, b"".join(encoded), self._id_bytes)
+        write_at(self._ids, b"".join(encoded), self._id_bytes)
         self._put(self._ends, ends[:, None], first)
         for name, parts in self._vectors.items():
             for column, rows in zip(parts, quantise(vectors[name]), strict=True):
@@ -170,7 +170,7 @@ class SlotWriter:
     def sync(self) -> None:
         """Make all slots durable; synchronised slots can no longer be rolled back."""
         for descriptor in (self._ids, *self._files.values()):
-            _sync(descriptor)
+            sync_file(descriptor)
         self._synced = (self.rows, self._id_bytes)
 
     def rollback(self) -> None:
@@ -186,7 +186,7 @@ class SlotWriter:
             os.close(descriptor)
 
     def _put(self, column: Column, rows: Rows, first: int) -> None:
-        _write(self._files[column], np.ascontiguousarray(rows, column.dtype).tobytes(), first * column.row_bytes)
+        write_at(self._files[column], np.ascontiguousarray(rows, column.dtype).tobytes(), first * column.row_bytes)
 
     def _last_end(self) -> int:
         # Not the size of the ids file: after a kill it can have ids whose ends were never written, and the next id
@@ -209,11 +209,13 @@ class SlotWriter:
         return rows
 
 
-def _sync(descriptor: int) -> None:
+def sync_file(descriptor: int) -> None:
+    """Make what was written to a file durable."""
     getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has no fdatasync
 
 
-def _write(descriptor: int, content: bytes, offset: int) -> None:
+def write_at(descriptor: int, content: bytes, offset: int) -> None:
+    """Write all of `content` at `offset`."""
     view = memoryview(content)
     while view:
         written = os.pwrite(descriptor, view, offset)

@@ -21,6 +21,7 @@ from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler, facet_of, facet_value
 from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
+from search.engines.embedded.tokens.files import SnapshotTokens
 from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import (
@@ -65,7 +66,9 @@ class Snapshot:
         self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
         self._lock = threading.Lock()
         self._plain = self.compiler({})
+        self.tokens = SnapshotTokens(folder, description.tokens, self._searcher, self._slots, self._plain)
         self.patients = SnapshotDocuments(self._searcher, self._slots, self._plain, tables)
+        firsts = TantivyQueryCompiler.firsts(index.schema)
         self.meta = IndexMeta(
             index=description.index,
             collection=description.collection,
@@ -74,11 +77,12 @@ class Snapshot:
             analysis=description.analysis,
             commit=commit,
             passages=len(self._firsts),
-            documents=self._count(TantivyQueryCompiler.firsts(index.schema)),
+            documents=int(self._searcher.aggregate(firsts, {_TOTAL: _COUNT})[_TOTAL]["value"]),
             windows=description.windows,
             rows=self._live,
             reading=description.reading,
             by_words=self._slots.documents_without_vectors(self._firsts),
+            tokens=description.tokens,
         )
 
     def compiler(self, boosts: Mapping[str, float]) -> TantivyQueryCompiler:
@@ -294,6 +298,3 @@ class Snapshot:
         rows = np.asarray(self._searcher.fast_field_values("rows", [address for _, address in hits]), np.int64)
         order = np.argsort(firsts)
         return firsts[order], rows[order]
-
-    def _count(self, query: Any) -> int:
-        return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])

@@ -16,6 +16,7 @@ from search.engines.embedded.integrity.manifest import Manifest
 from search.engines.embedded.layout import exclusive, translate_errors, unavailable
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index, records
 from search.engines.embedded.sidecar import SlotWriter
+from search.engines.embedded.tokens.files import SlotTokensWriter
 from search.engines.values import check_vectors
 from search.protocols import IndexEntry
 
@@ -33,11 +34,12 @@ class EmbeddedWriter:
         self._index = open_index(folder)
         self._words = self._open_words()
         self._slots = SlotWriter(folder, description.dimensions)
+        self._tokens = SlotTokensWriter(folder, self._slots.rows) if description.tokens else None
         self._broken: Unavailable | None = None
         self._folder = folder
         self._manifest = _known_manifest(folder)
         if self._manifest is not None and self._manifest.is_behind(folder):
-            self._slots.sync()
+            self._sync()
             self._record()
 
     def _open_words(self) -> Any:
@@ -53,7 +55,9 @@ class EmbeddedWriter:
         """
         prepared = self._prepare(entries)
         with self._guarded():
-            self._slots.append(_row_ids(entries), self._stacked(entries))
+            first = self._slots.append(_row_ids(entries), self._stacked(entries))
+            if self._tokens is not None:
+                self._tokens.append(first, entries)
             for entry, documents in zip(entries, prepared, strict=True):
                 self._words.delete_documents_by_term("document", entry.document)
                 for document in documents:
@@ -68,7 +72,7 @@ class EmbeddedWriter:
     def commit(self) -> Mapping[str, str]:
         """Make all writes durable, then visible. Rejects nothing: entries are validated when they are written."""
         with self._guarded():
-            self._slots.sync()
+            self._sync()
             self._words.commit()
             # A merge running beside later changes was observed to list deleted files in the index's meta file: every
             # commit waits for its merges, which ends tantivy's writer, and then opens a new one.
@@ -78,10 +82,16 @@ class EmbeddedWriter:
             self._record()
         return {}
 
+    def _sync(self) -> None:
+        self._slots.sync()
+        if self._tokens is not None:
+            self._tokens.sync()
+
     def _record(self) -> None:
         """Write the checksums of the commit; an index of an earlier program has none, and gets them by a rebuild."""
         if self._manifest is not None:
-            self._manifest = self._manifest.record(self._folder, self._slots.sizes())
+            sizes = self._slots.sizes() | (self._tokens.sizes() if self._tokens else {})
+            self._manifest = self._manifest.record(self._folder, sizes)
 
     def close(self) -> None:
         """Discard uncommitted writes, wait for running merges, and close the files.
@@ -89,11 +99,14 @@ class EmbeddedWriter:
         The word index is not rolled back: that would leave a merge running, which could list, in the index's meta file, a
         segment whose files the next garbage collection has just removed.
         """
-        with suppress(ValueError, OSError):
-            self._slots.rollback()
+        files: list[SlotWriter | SlotTokensWriter] = [self._slots, *([self._tokens] if self._tokens else [])]
+        for each in files:
+            with suppress(ValueError, OSError):
+                each.rollback()
         with suppress(ValueError):
             self._words.wait_merging_threads()
-        self._slots.close()
+        for each in files:
+            each.close()
 
     def _prepare(self, entries: Sequence[IndexEntry]) -> list[list[Any]]:
         """The validated word-index documents of each entry: an invalid one would make tantivy drop all the others."""

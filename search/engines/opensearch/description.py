@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from encoders.tokens.format import TokenFormat
 from mappings.errors import Conflict
 from mappings.fields import FieldType
 from mappings.indexes import SCHEMA_VERSION
@@ -29,6 +30,7 @@ class OpenSearchIndexDescription:
     fields: Mapping[str, FieldType]
     shards: int = 1
     reading: str = ""
+    tokens: TokenFormat | None = None
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -55,6 +57,7 @@ def read_description(physical: str, index: Mapping[str, Any]) -> OpenSearchIndex
         fields=written["fields"],
         shards=int(index["settings"]["index"]["number_of_shards"]),
         reading=written["reading"],
+        tokens=TokenFormat(**written["tokens"]) if "tokens" in written else None,
     )
 
 

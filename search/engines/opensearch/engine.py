@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from typing import Any, Final
 
+from encoders.tokens.format import TokenFormat
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, MedleyError, NotFound
@@ -26,7 +28,7 @@ from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
 from search.engines.opensearch.legs import bucket_value, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
-from search.engines.opensearch.records import SHOWN, fields_of, passage_of, vectors_of
+from search.engines.opensearch.records import SHOWN, as_stored, fields_of, passage_of, tokens_of, vectors_of
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift, field_kind
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
@@ -79,6 +81,12 @@ class OpenSearchEngine:
         bodies = (fetches.passages(chunk, access) for chunk in _chunks(ids))
         return {source["passage"]: passage_of(source) for source in self._sources(index, bodies)}
 
+    def tokens(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, bytes]:
+        """The compressed token vectors of the passages that have some, and that the caller may see."""
+        bodies = (fetches.tokens(chunk, access) for chunk in _chunks(ids)) if self.describe(index).tokens else iter(())
+        found = ((source["passage"], tokens_of(source)) for source in self._sources(index, bodies))
+        return {name: content for name, content in found if content}
+
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""
         bodies = (fetches.document_fields(chunk, access) for chunk in _chunks(documents))
@@ -123,9 +131,9 @@ class OpenSearchEngine:
         same: set[str] = set()
         for ids in _chunks(list(wanted)):
             query = {"bool": {"filter": [{"terms": {"passage": ids}}]}}
-            for source in self._indexes.scan(description, query, {"excludes": ["shown", "rest"]}):
+            for source in self._indexes.scan(description, query, {"excludes": ["shown", "rest", "tokens"]}):
                 rows.setdefault(source["passage"], []).append(source.get("vectors") or {})
-                if "passage" in source["kind"] and passage_of(source) == _as_stored(wanted[source["passage"]]):
+                if "passage" in source["kind"] and passage_of(source) == as_stored(wanted[source["passage"]]):
                     same.add(source["passage"])
         return {
             key: {name: vectors_of(rows[key], name, size) for name, size in description.dimensions.items()}
@@ -136,7 +144,12 @@ class OpenSearchEngine:
     # Administration
 
     def create(
-        self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
+        self,
+        collection: str,
+        encoders: Mapping[str, tuple[str, int]],
+        above: int = 0,
+        reading: str = "",
+        tokens: TokenFormat | None = None,
     ) -> IndexMeta:
         """A new empty generation, not yet published.
 
@@ -147,7 +160,8 @@ class OpenSearchEngine:
         generation = self._admin.next_generation(collection, at_least=newest)
         name = index_name(collection, generation)
         # If it exists, we created it and the response was lost: no other process is given this number.
-        make_index(self.cluster, self._indexes.physical(name), index_body(kind, encoders, generation, reading))
+        body = index_body(kind, encoders, generation, reading, asdict(tokens) if tokens else None)
+        make_index(self.cluster, self._indexes.physical(name), body)
         return self.meta(name)
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
@@ -240,7 +254,8 @@ class OpenSearchEngine:
         wanted = self._collection(made.collection)
         found = drift(made.fields, made.windows, wanted)
         actual = self.cluster.read("GET", f"/{made.physical}/_mapping")[made.physical]["mappings"]["properties"]
-        expected = index_body(wanted, made.encoders, made.generation)["mappings"]["properties"]
+        tokens = asdict(made.tokens) if made.tokens else None
+        expected = index_body(wanted, made.encoders, made.generation, tokens=tokens)["mappings"]["properties"]
         found += [
             f"{path} is {there} in its mapping, not {here}"
             for path, here, there in mapping_differences(expected, actual)
@@ -280,17 +295,3 @@ def _first(collection: str) -> str:
 def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(values), _LOOKUP):
         yield values[start : start + _LOOKUP]
-
-
-def _as_stored(passage: Passage) -> Passage:
-    """The passage as an index returns it: `also` is searched, never shown."""
-    return Passage(
-        passage.document,
-        passage.version,
-        passage.ordinal,
-        passage.title,
-        passage.heading,
-        passage.text,
-        passage.context,
-        mentions=passage.mentions,
-    )

@@ -23,6 +23,11 @@ def passages(ids: Sequence[str], access: Access) -> Body:
     return _fetch("passage", ids, "passage", access, SHOWN)
 
 
+def tokens(ids: Sequence[str], access: Access) -> Body:
+    """The token vectors of the passages with these ids that the caller may see."""
+    return _fetch("passage", ids, "passage", access, ("passage", "tokens"))
+
+
 def proving(documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Iterator[Body]:
     """Queries that together match the passages of `documents` that assert one of `keys` or have one of `phrases`.
 

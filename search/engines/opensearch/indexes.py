@@ -161,6 +161,7 @@ class Indexes:
             rows=rows,
             reading=description.reading,
             by_words=kinds.get(BY_WORDS, 0),
+            tokens=description.tokens,
         )
 
     def _index_of(self, physical: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -58,8 +59,13 @@ def safe_id(identifier: str) -> str:
     return identifier if len(raw) <= _LONGEST_ID else f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
-def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequence[str]) -> list[bytes]:
-    """The entries of a version as JSON, in the order of `entry_rows`. Raises `InvalidInput` for an invalid value."""
+def records(
+    entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequence[str], with_tokens: bool = False
+) -> list[bytes]:
+    """The entries of a version as JSON, in the order of `entry_rows`. Raises `InvalidInput` for an invalid value.
+
+    `with_tokens`: whether the index stores token vectors.
+    """
     values = entry.indexed_fields
     shared = {
         "document": entry.document,
@@ -81,6 +87,8 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequenc
             }
             own["passage"] = entry.passages[ordinal].id
             own |= {"kind": ["row"]} if row else _passage(entry, ordinal)
+            if with_tokens and entry.tokens and entry.tokens[ordinal] and not row:
+                own["tokens"] = base64.b64encode(entry.tokens[ordinal]).decode("ascii")
             if vectors and not stacked and start == 0:
                 own["kind"] = [*own["kind"], BY_WORDS]
             made.append(orjson.dumps(shared | own, option=orjson.OPT_SERIALIZE_NUMPY))
@@ -135,6 +143,16 @@ def passage_of(source: Mapping[str, Any]) -> Passage:
     passage = Passage(*(source[name] for name in SHOWN[1:-1]))
     mentions = source.get("mentions", {}).get("of", ())
     return replace(passage, mentions=tuple(map(PassageMention._make, mentions))) if mentions else passage
+
+
+def as_stored(passage: Passage) -> Passage:
+    """The passage as an index returns it: `also` is searched, never shown."""
+    return replace(passage, also="")
+
+
+def tokens_of(source: Mapping[str, Any]) -> bytes:
+    """The token vectors in an entry; no bytes for one without."""
+    return base64.b64decode(source.get("tokens", ""))
 
 
 def fields_of(source: Mapping[str, Any]) -> dict[str, FieldValue]:

@@ -47,7 +47,7 @@ class OpenSearchWriter:
         made: dict[str, Entries] = {}
         for entry in entries:
             check_vectors(entry, self._index.dimensions)
-            lines = records(entry, self._index.fields, list(self._index.encoders))
+            lines = records(entry, self._index.fields, list(self._index.encoders), self._index.tokens is not None)
             made[entry.document] = dict(zip(entry_ids(entry), lines, strict=True))
         self._pending |= made
 
