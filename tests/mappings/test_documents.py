@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.documents import Access, Deletion, Document, Passage, Section, clean, parse_passage_id
+from mappings.documents import Access, Deletion, Document, Passage, Section, clean, document_of, parse_passage_id
 from mappings.errors import InvalidInput
 
 LABELS = st.frozensets(st.sampled_from("abc"))
@@ -27,6 +27,7 @@ def test_line_breaks_and_tabs_stay() -> None:
 def test_a_passage_id_parses_back(document: str, version: int, ordinal: int) -> None:
     passage = Passage(document, version, ordinal, "", "", "")
     assert parse_passage_id(passage.id) == (document, version, ordinal)
+    assert document_of(passage.id) == document
 
 
 @pytest.mark.parametrize(

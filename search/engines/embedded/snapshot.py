@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
+from mappings.documents import Access, FieldValue, Passage, PassageMention, document_of, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.cohorts.documents import SnapshotDocuments, Tables
 from search.engines.embedded.nearest import nearest
@@ -242,7 +242,7 @@ class Snapshot:
         best: dict[str, float] = {}
         for item, (_, score) in zip(self._slots.passage_ids([slot for slot, _ in hits]), hits, strict=True):
             best.setdefault(item, score)
-        return [Scored(item, parse_passage_id(item)[0], score) for item, score in best.items()]
+        return [Scored(item, document_of(item), score) for item, score in best.items()]
 
     def _counts(
         self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None
