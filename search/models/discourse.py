@@ -28,8 +28,9 @@ class DiscourseModels:
         self._lock = threading.RLock()
 
     def names(self) -> list[str]:
-        """The name of every directory of a discourse model, each once."""
-        return list(dict.fromkeys(place.name for place in self._places()))
+        """The name of every directory of a discourse model, each once; of one that the settings give by its path, the path."""
+        places = self._places()
+        return list(dict.fromkeys(place.name if place.parent in self._folders else str(place) for place in places))
 
     def of(self, collection: Collection) -> DiscourseEncoder | None:
         """The model that fills a new index of the collection; None if it has no such leg. Raises `ModelError`."""
@@ -72,8 +73,9 @@ class DiscourseModels:
         """Every directory of a discourse model, and that which the settings give as a path."""
         for folder in self._folders:
             yield from (manifest.parent for manifest in sorted(folder.glob(f"*/{MANIFEST}")))
-        if "/" in self._settings.discourse:
-            yield Path(self._settings.discourse)
+        given = Path(self._settings.discourse)
+        if "/" in self._settings.discourse and (given / MANIFEST).is_file():
+            yield given
 
     def _load(self, place: Path) -> DiscourseEncoder:
         with self._lock:

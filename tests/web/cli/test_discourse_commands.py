@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -49,3 +50,18 @@ def test_models_are_listed_and_a_damaged_one_is_named(run, tmp_path):
     (tmp_path / "models" / "by-words" / "words.npz").write_bytes(b"")
     (damaged,) = [item for item in run("models", code=1)["models"] if item["name"] == "by-words"]
     assert "words.npz" in damaged["state"]
+
+
+def test_a_model_outside_of_the_models_folder_is_listed_by_its_path(run, tmp_path, monkeypatch):
+    aside = tmp_path / "aside" / "model"
+    shutil.copytree(tmp_path / "models" / "by-words", aside)
+    monkeypatch.setenv("MEDLEY_DISCOURSE", str(aside))
+    names = [item["name"] for item in run("models")["models"] if item["kind"] == "discourse"]
+    assert names == ["by-words", str(aside)]
+    assert run("models", str(aside)) == run("models", "by-words")
+    monkeypatch.setenv("MEDLEY_DISCOURSE", str(tmp_path / "nowhere" / "model"))
+    assert "by-words" in [item["name"] for item in run("models")["models"]]
+    (tmp_path / "in.jsonl").write_text('{"id": "gout", "title": "Gout", "text": "Pain.", "labels": ["public"]}')
+    refused = CliRunner().invoke(cli, ["ingest", str(tmp_path / "in.jsonl"), "-c", NAME])
+    assert refused.exit_code == 1
+    assert "known are by-words;" in str(refused.exception)
