@@ -83,7 +83,12 @@ def _plain(word: str) -> Iterable[Asked]:
 
 
 def _name(words: Sequence[str]) -> Asked | None:
-    """The abbreviation or long form of our dictionary that these words are, all of them; None if they are none."""
+    """The abbreviation or long form of our dictionary that these words are, all of them; None if they are none.
+
+    No name ends with "of": of "treatment of asthma" the first word is one.
+    """
+    if words[-1].lower() == "of":
+        return None
     typed = " ".join(words).strip(".,;:()")
     if entries := shortened(typed):
         shorts = [entry.short for entry in entries if not entry.cased and len(senses(entry.short)) == 1]

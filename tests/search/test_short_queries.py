@@ -25,6 +25,11 @@ def test_words_and_names_are_asked_for_one_by_one():
     assert forms("statin after stroke") == [(("statin",),), (("stroke",),)]
 
 
+def test_no_name_ends_with_of():
+    assert [item.typed for item in asked("treatment of asthma")] == ["treatment", "asthma"]
+    assert [item.typed for item in asked("shortness of breath")] == ["shortness of breath"]
+
+
 def test_pt_is_a_patient_unless_in_capitals():
     assert asked("pt")[0].meanings == ("patient",)
     assert asked("PT")[0].meanings == ("physical therapy", "prothrombin time")
