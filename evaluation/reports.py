@@ -16,7 +16,7 @@ from evaluation.pictures.pictures import has_picture, write_picture
 from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
 from evaluation.published.notes import compare_with_best, footnotes, mark_notes
 from evaluation.published.tables import write_papers_page
-from evaluation.statistics import spell_estimate
+from evaluation.statistics import spell_difference, spell_estimate
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
@@ -97,16 +97,12 @@ def _figure(value: float | None) -> str:
 def sentences(report: Report) -> list[str]:
     """The notes of rows, the paired tests, the notes of the suite, and what the models saw of it, in words."""
     tests = [
-        f"{test['system']} against {test['against']}, {test['measure']}: {_difference(test['difference'])}, p = {test['p']:.4g}"
+        f"{test['system']} against {test['against']}, {test['measure']}: {spell_difference(test['difference'])}, p = {test['p']:.4g}"
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
     seen = [f"{row['model']} and this suite: {row['state']} ({row['sentence']})" for row in report.get("ancestry", ())]
     return [*footnotes(report), *compare_with_best(report), *tests, *report["notes"], *seen]
-
-
-def _difference(item: Mapping[str, float]) -> str:
-    return f"{item['value']:+.3f} ({item['low']:+.3f} to {item['high']:+.3f})"
 
 
 def _share(item: Mapping[str, float]) -> str:

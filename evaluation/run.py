@@ -59,8 +59,9 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         more_rows, more_tests = _measure(task, runs, options)
         rows += more_rows
         tests += more_tests
-        breakdowns += break_down(task, runs, _judged(task, runs))
-        gains += gains_by_stratum(task, runs, _judged(task, runs))
+        judged = _judged(task, runs)
+        breakdowns += break_down(task, runs, judged)
+        gains += gains_by_stratum(task, runs, judged)
     report = _report(whole, tasks, rows, tests)
     report |= {name: found for name, found in (("breakdowns", breakdowns), ("gains", gains)) if found}
     report["command"] = command(name, options)

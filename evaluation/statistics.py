@@ -46,6 +46,11 @@ def spell_estimate(item: Mapping[str, float] | None) -> str:
     return f"{item['value']:.3f} ({item['low']:.3f}–{item['high']:.3f})" if item else ""
 
 
+def spell_difference(item: Mapping[str, float]) -> str:
+    """A difference as JSON in words: signed, with its interval."""
+    return f"{item['value']:+.3f} ({item['low']:+.3f} to {item['high']:+.3f})"
+
+
 def interval(values: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
     """The mean of `values`, shape (queries,), and its percentile bootstrap interval over queries."""
     if values.size == 0:

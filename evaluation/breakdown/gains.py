@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from evaluation import stages
 from evaluation.measures import Judgements, Run, parse, per_query
-from evaluation.statistics import compare, mean_of_means
+from evaluation.rows import paired_test
+from evaluation.statistics import mean_of_means
 from evaluation.task import SEPARATOR, Task
 
 PAIRS: Final = ((stages.RERANKED, stages.SIMPLE), (stages.FUSED, stages.SIMPLE))
@@ -33,22 +34,13 @@ def gains_by_stratum(task: Task, runs: Mapping[str, Run], judgements: Judgements
         if not places or not {system, against} <= runs.keys():
             continue
         ours, theirs = (per_query([measure], judgements, runs[name])[measure] for name in (system, against))
+        suffix = f"{SEPARATOR}{task.variant}" if task.variant else ""
+        pair = (f"{system}{suffix}", f"{against}{suffix}")
         strata = []
         for name, rows in sorted(places.items(), key=lambda item: (len(item[0]), item[0])):
-            told = compare(ours[rows], theirs[rows])
-            strata.append(
-                {"name": name, "queries": len(rows), "difference": told.difference.as_json(), "p": round(told.p, 4)}
-            )
-        mean = mean_of_means([ours[rows] - theirs[rows] for rows in places.values()])
-        suffix = f"{SEPARATOR}{task.variant}" if task.variant else ""
-        found.append(
-            {
-                "system": f"{system}{suffix}",
-                "against": f"{against}{suffix}",
-                "measure": str(measure),
-                "by": task.strata,
-                "mean": mean.as_json(),
-                "strata": strata,
-            }
-        )
+            test = paired_test(*pair, measure, ours[rows], theirs[rows])
+            strata.append({"name": name, "queries": len(rows), "difference": test["difference"], "p": test["p"]})
+        mean = mean_of_means([ours[rows] - theirs[rows] for rows in places.values()]).as_json()
+        named = {"system": pair[0], "against": pair[1], "measure": str(measure), "by": task.strata}
+        found.append({**named, "mean": mean, "strata": strata})
     return found

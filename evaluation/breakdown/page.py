@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from evaluation.statistics import spell_estimate
+from evaluation.statistics import spell_difference, spell_estimate
 
 GROUPS: Final = {"sources": "source", "aspects": "aspect"}
 """Key of a breakdown → what its groups are by."""
@@ -35,17 +35,13 @@ def breakdown_tables(report: Mapping[str, Any]) -> Iterator[BreakdownTable]:
 
 def _gains(found: Mapping[str, Any]) -> BreakdownTable:
     cells = [
-        [item["name"], f"{item['queries']:,}", _signed(item["difference"]), f"{item['p']:.4g}"]
+        [item["name"], f"{item['queries']:,}", spell_difference(item["difference"]), f"{item['p']:.4g}"]
         for item in found["strata"]
     ]
     total = sum(item["queries"] for item in found["strata"])
-    cells.append([f"mean over {len(cells)}", f"{total:,}", _signed(found["mean"]), ""])
+    cells.append([f"mean over {len(cells)}", f"{total:,}", spell_difference(found["mean"]), ""])
     title = f"{found['system']} against {found['against']}, by {found['by']}"
     return BreakdownTable(title, "", [found["by"], "queries", f"gain in {found['measure']}", "p"], cells)
-
-
-def _signed(item: Mapping[str, float]) -> str:
-    return f"{item['value']:+.3f} ({item['low']:+.3f} to {item['high']:+.3f})"
 
 
 def _groups(title: str, name: str, groups: Sequence[Mapping[str, Any]]) -> BreakdownTable:
