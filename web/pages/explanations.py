@@ -20,6 +20,9 @@ from web.pages.formatting import count_noun
 NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense)", "discourse": "Entity and aspect (discourse)"}
 STAGES: Final = {"last": "Cross-encoder", "first": "Small cross-encoder"}
 _QUOTED: Final = 120
+WIDTH: Final = 600
+HEIGHT: Final = 100
+"""Of the picture of a curve, in its own units."""
 ROUNDING: Final = 1e-5
 """How far the numbers of a later page can be off, because its cursor holds rounded scores."""
 
@@ -58,8 +61,8 @@ class CurveView:
     bands: Sequence[tuple[float, float, bool]]
     words: str
     zero: float
-    width: int = 600
-    height: int = 100
+    width: int = WIDTH
+    height: int = HEIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,8 @@ def curve_view(curve: DiscourseCurve | None, passage: str = "") -> CurveView | N
     """The picture of a curve; None for one without a sentence. `passage` is the id of the passage that was found, if any."""
     if curve is None or not curve.points:
         return None
-    view = CurveView((), (), "", 0)
-    own = -1
-    with suppress(InvalidInput):
+    own = None
+    with suppress(InvalidInput):  # it comes from an address
         own = parse_passage_id(passage)[2]
     values = {"whole": [item.whole for item in curve.points]}
     for kind, column in (("entity", [p.entity for p in curve.points]), ("aspect", [p.aspect for p in curve.points])):
@@ -103,28 +105,28 @@ def curve_view(curve: DiscourseCurve | None, passage: str = "") -> CurveView | N
     low = min(0.0, *(min(column) for column in values.values()))
     names = {"whole": "both", "entity": f"“{curve.entity}”", "aspect": f"“{curve.aspect}”"}
     lines = [
-        CurveLine(kind, names[kind], _points(column, low, view), _highest(column, curve.points))
+        CurveLine(kind, names[kind], _points(column, low), _highest(column, curve.points))
         for kind, column in values.items()
     ]
-    return CurveView(lines, _bands(curve.points, own, view.width), _in_words(curve), _y(0.0, low, view.height))
+    return CurveView(lines, _bands(curve.points, own), _in_words(curve), _y(0.0, low))
 
 
-def _points(column: Sequence[float], low: float, view: CurveView) -> str:
+def _points(column: Sequence[float], low: float) -> str:
     """The points of a line; that of one sentence alone is drawn across the whole width."""
-    step = view.width / len(column)
-    heights = [f"{_y(value, low, view.height):.1f}" for value in column]
+    step = WIDTH / len(column)
+    heights = [f"{_y(value, low):.1f}" for value in column]
     if len(column) == 1:
-        return f"0,{heights[0]} {view.width},{heights[0]}"
+        return f"0,{heights[0]} {WIDTH},{heights[0]}"
     return " ".join(f"{(place + 0.5) * step:.1f},{height}" for place, height in enumerate(heights))
 
 
-def _y(value: float, low: float, height: int) -> float:
-    return round((1.0 - value) / (1.0 - low) * height, 1)
+def _y(value: float, low: float) -> float:
+    return round((1.0 - value) / (1.0 - low) * HEIGHT, 1)
 
 
-def _bands(points: Sequence[CurvePoint], own: int, width: int) -> list[tuple[float, float, bool]]:
+def _bands(points: Sequence[CurvePoint], own: int | None) -> list[tuple[float, float, bool]]:
     """Every other passage, and the one that was found."""
-    step = width / len(points)
+    step = WIDTH / len(points)
     counts = Counter(item.passage for item in points)
     bands, start = [], 0
     for place, (passage, count) in enumerate(counts.items()):
