@@ -18,6 +18,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
+from encoders.late.surrounded import is_surrounded
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import DISCOURSE
 from mappings.documents import Passage
@@ -185,8 +186,10 @@ def find_known_vectors(indexer: Indexer, new: IndexMeta, old: IndexMeta | None =
     same = [
         name
         for name, encoder in indexer.encoders.items()
-        # A vector of `discourse` depends on the whole document: an unchanged passage does not tell that it is the same.
-        if name != DISCOURSE and old.encoders.get(name) == encoder.fingerprint
+        # Of a model that reads whole documents an unchanged passage can have another vector.
+        if name != DISCOURSE
+        and not is_surrounded(encoder.fingerprint)
+        and old.encoders.get(name) == encoder.fingerprint
     ]
     index = old.index
 
