@@ -72,13 +72,14 @@ class Models:
                 self._encoders[name] = cached
             return self._encoders[name]
 
-    def encoders(self, collection: Collection) -> dict[str, Encoder]:
-        """Vector field -> the encoder that fills a new index of the collection.
+    def encoders(self, collection: Collection, named: str = "") -> dict[str, Encoder]:
+        """Vector field -> the encoder that fills a new index of the collection: `named`, that of the settings, or its own.
 
         One that reads surroundings is given them. Raises `ModelError` where the kind marks texts, which it can't read then.
         """
         return {
-            name: self._fitted(self.settings.encoder or model, collection) for name, model in collection.vectors.items()
+            name: self._fitted(named or self.settings.encoder or model, collection)
+            for name, model in collection.vectors.items()
         }
 
     def _fitted(self, name: str, collection: Collection) -> Encoder:
@@ -94,10 +95,10 @@ class Models:
             )
         return SurroundedEncoder(encoder)
 
-    def index_encoders(self, collection: Collection) -> dict[str, IndexEncoder]:
-        """Vector field -> what fills it in a new index: the bi-encoders and, last, the discourse model if there is one."""
+    def index_encoders(self, collection: Collection, named: str = "") -> dict[str, IndexEncoder]:
+        """Vector field -> what fills it in a new index: `encoders` and, last, the discourse model if there is one."""
         whole = self.discourse.of(collection)
-        return {**self.encoders(collection), **({DISCOURSE: whole} if whole else {})}
+        return {**self.encoders(collection, named), **({DISCOURSE: whole} if whole else {})}
 
     def find_index_encoder(self, field: str, fingerprint: str) -> IndexEncoder | None:
         """What filled a vector field: the model of its kind with this fingerprint, or None if none here has it."""
@@ -195,9 +196,9 @@ class Models:
         None where no stage is one. One that can't be loaded is left out: answers name it, and documents are indexed.
         """
         reranking, chosen = collection.reranking, self.settings.reranker
-        whole = reranking.model if reranking.parts is None else ""
-        names = [chosen] if chosen else [reranking.first.model if reranking.first else "", whole]
-        for name in names if self.servers is None else ():
+        first = reranking.first.model if reranking.first and not chosen else ""
+        last = (chosen or reranking.model) if reranking.parts is None else ""  # parts are no whole passages
+        for name in (first, last) if self.servers is None else ():
             with suppress(MedleyError):
                 if name not in ("", "none") and self._kind(name) == "poly-encoder":
                     found = self._anytime(name).reranker

@@ -14,6 +14,7 @@ from test_poly import poly
 
 from encoders.artifact import SCORER, Artifact, seal
 from encoders.poly import PolyEncoder
+from mappings.collection import load
 from mappings.documents import Access
 from search.bootstrap import Medley
 from search.query import Query
@@ -120,6 +121,15 @@ def test_a_reranker_of_the_settings_is_the_one_whose_vectors_are_stored(open_med
     ask(medley)
     assert read == []
     assert medley.engine.resolve("abstracts").tokens.codec == "mean-8x1"
+
+
+def test_nothing_is_stored_for_a_reranker_that_reads_parts(open_medley, tmp_path: Path) -> None:
+    kind = tmp_path / "kinds/abstracts.toml"
+    kind.write_text(kind.read_text().replace("weight = 0.5\n", "weight = 0.5\nparts = { words = 60, best = 2 }\n"))
+    assert open_medley(reranker="last").models.token_encoder(load("abstracts", None, kind.parent)) is None
+    first = open_medley().models.token_encoder(load("abstracts", None, kind.parent))
+    assert first is not None
+    assert first.fingerprint == Artifact.open(tmp_path / "models/first").fingerprint
 
 
 @pytest.mark.parametrize("chosen", ["none", "medley-crossencoder"])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mappings.collection import DISCOURSE
 from mappings.errors import MedleyError, Unavailable
 from search.bootstrap import Medley
 from search.engines.names import split_index
@@ -15,7 +14,6 @@ from search.storage import Purged
 from web.cli.common import not_queued
 
 if TYPE_CHECKING:
-    from search.discourse.models import IndexEncoder
     from workers.indexing.batches import Outcome
     from workers.indexing.indexer import IndexingStatistics
     from workers.queueing.queue import Queue
@@ -56,7 +54,9 @@ def rebuild(
     from workers.indexing.rebuild import rebuild as build
 
     options = IndexingOptions(statistics=statistics or IndexingStatistics())
-    return build(Indexer.of(medley, name, options, chosen_encoders(medley, name, encoder)))
+    return build(
+        Indexer.of(medley, name, options, medley.models.index_encoders(medley.collections.get(name), encoder or ""))
+    )
 
 
 def unread_sentences(work: IndexingStatistics) -> dict[str, int]:
@@ -102,7 +102,9 @@ def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) 
     from workers.indexing.rebuild import begin
     from workers.indexing.recovery import recover
 
-    index = begin(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
+    index = begin(
+        Indexer.of(medley, name, encoders=medley.models.index_encoders(medley.collections.get(name), encoder or ""))
+    )
     try:
         recover(Indexer.of(medley, name, encoders={}), queue)
     except Unavailable as error:
@@ -118,13 +120,3 @@ def forget(medley: Medley, index: str) -> None:
     collection, _ = split_index(index)
     if collection in medley.collections.names():
         rebuild.forget(Indexer.of(medley, collection, encoders={}), index)
-
-
-def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, IndexEncoder]:
-    """Vector field -> the bi-encoder of this name, or the collection's own if `encoder` is None; and the discourse model."""
-    collection = medley.collections.get(name)
-    if encoder is None:
-        return medley.models.index_encoders(collection)
-    whole = medley.models.discourse.of(collection)
-    named = dict.fromkeys(collection.vectors, medley.models.encoder(encoder))
-    return {**named, **({DISCOURSE: whole} if whole else {})}
