@@ -148,7 +148,7 @@ def test_the_graphs_compute_what_torch_does(tmp_path: Path) -> None:
 def test_texts_of_one_title_are_a_document_and_what_has_no_title_or_heading_is_left_out() -> None:
     texts = [
         Text("1", "Gout", "symptoms", "Pain."), Text("2", "Gout", "", "Untold."), Text("3", "", "causes", "Nobody."),
-        Text("4", "Gout", "causes", "Salt."), Text("5", "Cough", "--", "Nothing."),
+        Text("4", "Gout", "causes", "Salt."), Text("5", "Cough", "--", "Nothing."), Text("6", "Cough", "causes", " "),
     ]  # fmt: skip
     found = list(group_documents(texts))
     assert [(item.title, item.headings, item.passages) for item in found] == [
@@ -352,6 +352,7 @@ def test_what_a_sentence_is_to_tell_is_the_mean_of_its_title_and_its_links(tmp_p
     (target,) = make_targets(setup, spaces, tmp_path / "run", lambda entry: None)
     np.testing.assert_allclose(target.entities[0], names.mean(0), atol=1e-6)
     np.testing.assert_allclose(target.entities[1], names[0], atol=1e-6)
+    assert shipped_reader().version in str(setup.identities["documents"])  # other rules would find other links
     plain = prepare_discourse(replace(recipe, linked=False), tmp_path, tmp_path / "run", "cpu", None, False)
     assert plain.entities == setup.entities[:1]
     (target,) = make_targets(plain, spaces, tmp_path / "run", lambda entry: None)

@@ -46,11 +46,11 @@ def read_corpora(labels: Path, names: Iterable[str]) -> dict[str, list[Text]]:
 def group_documents(texts: Iterable[Text], heading: str = "", most: int = 0) -> Iterator[HeadedDocument]:
     """The documents of a corpus: texts of one title, one after the other, `most` in each (0: all).
 
-    Texts without a heading have `heading`. Those without a title or any heading tell nothing and are left out.
+    Texts without a heading have `heading`. Those without a title, any heading or a word tell nothing and are left out.
     """
     for title, group in groupby(texts, key=lambda text: text.title):
         told = [(text.heading or heading, text.text) for text in group if title]
-        kept = [(named, text) for named, text in told if split_aspect(named)]
+        kept = [(named, text) for named, text in told if split_aspect(named) and text.strip()]
         size = most or max(1, len(kept))
         for start in range(0, len(kept), size):
             headings, passages = zip(*kept[start : start + size], strict=True)

@@ -16,7 +16,7 @@ _LEAST: float = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class TargetDocument:
-    """A document as tensors: sentences with flags (t, d + 5), and what each tells: its entity's vector and its aspect's, (t, e) each."""
+    """A document as tensors: sentences with flags (t, d + 5), and the vectors of the entity and aspect of each, (t, e) each."""
 
     sentences: Tensor
     entities: Tensor

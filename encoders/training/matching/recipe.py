@@ -44,10 +44,10 @@ class MatcherRecipe:
 
     `negatives` are a pair's own, mined ones; besides, the answers to `others` other queries of the batch are negatives, and
     of held-out pairs are ranked with theirs: without them a model that reads the aspect alone can tell an answer from
-    passages on related entities, and then ranks that aspect of any entity first. A query is cut to `max_query` words, a passage to `max_passage`. `units` is the width of a model's layers. With `adapt`
-    a matrix that starts as the identity is learned over the vectors: it stands for the papers' trained embeddings, and
-    changes words that no training pair has, too. `dropout` applies to the values of the vectors. The other settings are
-    those of `encoders.training.recipe.Recipe`.
+    passages on related entities, and then ranks that aspect of any entity first. A query is cut to `max_query` words, a
+    passage to `max_passage`. `units` is the width of a model's layers. With `adapt` a matrix that starts as the identity is
+    learned over the vectors: it stands for the papers' trained embeddings, and changes words that no training pair has, too.
+    `dropout` applies to the values of the vectors. The other settings are those of `encoders.training.recipe.Recipe`.
     """
 
     name: str

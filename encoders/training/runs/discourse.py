@@ -49,7 +49,12 @@ def train_discourse(
 def _run(setup: DiscourseSetup, out: Path, log: Log) -> dict[str, Any]:
     """Train the parts, write the directory, and score the held-out documents; returns the report of the run."""
     recipe = setup.recipe
-    counts = {"documents": len(setup.trained), "entities": len(setup.entities), "aspects": len(setup.aspects)}
+    counts = {
+        "documents": len(setup.trained),
+        "entities": len(setup.entities),
+        "aspects": len(setup.aspects),
+        "sentences_left_out": sum(document.left_out for document in setup.read),
+    }
     log({"recipe": recipe.as_json(), "pairs": counts})
     entities, aspects = train_names(setup, out, log)
     spaces = (_embed(setup, entities, setup.entities), _embed(setup, aspects, setup.aspects))

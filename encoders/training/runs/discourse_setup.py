@@ -138,6 +138,8 @@ def _identify(recipe: DiscourseRecipe, inputs: Mapping[str, str], out: Path) -> 
     """
     if recipe.sentences == POOLED:
         inputs = {**inputs, "base": describe_base(recipe.base)["base"]}
+    if recipe.linked:
+        inputs = {**inputs, "reader": shipped_reader().version}
     first = make_identity(recipe.first_step(), inputs)
     identities = {**dict.fromkeys(PARTS, first), FINE_TUNED: make_identity(recipe, inputs)}
     for part in (*PARTS, FINE_TUNED):
