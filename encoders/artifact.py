@@ -163,8 +163,8 @@ class Artifact:
 def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """SHA-256 over what affects the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
 
-    A separate query encoder, a poly-encoder's scorer and basis, and a stance classifier's head are included. `files` maps a file name
-    to its SHA-256. The other numeric forms are roundings of the same model, which the gate compares with fp32.
+    A separate query encoder, a poly-encoder's scorer and basis, and a stance classifier's head are included. `files` maps a
+    file name to its SHA-256. The other numeric forms are roundings of the same model, which the gate compares with fp32.
     """
     decisive = {
         "kind": manifest["kind"],

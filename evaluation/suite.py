@@ -23,10 +23,10 @@ COMMON: Final = frozenset({"queries", "rerank", "variants", "simple"})
 class SuiteOptions:
     """The options of a run. A suite refuses those that it does not declare in `Suite.options`.
 
-    Every suite: `queries`, a fixed sample of this many; `rerank`, whether the cross-encoder takes part; `variants`,
-    whether further rows (titles, slots, strict) are printed; `simple`, whether the simple system ranks the main task, too
-    (`evaluation.baselines.simple`). Some: `folder`, `split` and `kind` of judgements of your own;
-    `collection` of the home; `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
+    Every suite: `queries`, a fixed sample of this many; `rerank`, whether the cross-encoder takes part; `variants`, whether
+    further rows (titles, slots, strict) are printed; `simple`, whether the simple system ranks the main task, too
+    (`evaluation.baselines.simple`). Some: `folder`, `split` and `kind` of judgements of your own; `collection` of the home;
+    `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
     (`mappings.analysis.abstract_excerpt`); `folds`, `across` and `baseline`, further bi-encoders; `systems`, a folder of
     trained systems of papers; `reports`, the collection whose sentences are ranked; `half` of the sentences, and whether
     `mistakes` are printed; `year` of the questions. Raises `InvalidInput`.

@@ -84,19 +84,20 @@ class Breakdown(Protocol):
 class Task:
     """Questions with judgements over one corpus.
 
-    `unit` says what is judged: documents by id, or passages as `document#ordinal`. `candidates` is the re-ranking
-    protocol: this many by BM25, true answers among them (see `stages.candidates`); None ranks everything. `variant` marks
-    further rows of a suite; the main one has none. `strict` is a second, narrower set of judgements over the same
-    rankings. The deciding one of `measures` comes first. `reference` adds the papers' TF-IDF and BM25 to our rows.
-    `depth`: the legs are ranked to this depth where that is deeper than a search goes; fusion sees no more than in a
-    search. `window`: the result window of its searches, where that of the settings is too small. `leads`: its rows come first in the report, because they have the set-up of the published rows. `encoder`: a
-    bi-encoder that indexes the corpus instead of that of the collection kind; what it ranks is called the baseline, and
-    nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
-    `breakdown` is asked about the last stage, and about every system that is no stage of a search. `whole` are the documents
-    that passages stand in, each its passages by judged key, in order. `strata` says what a question's stratum is, such as
-    "year": gains over the simple system are then told for each, too. `listed`: trained systems of papers rank the first so
-    many documents of BM25+†, answers that it missed not among them; a bi-encoder ranks all. `pool` are the
-    documents of which the candidates are drawn at random, instead of by BM25; `candidate_field` holds the id of a document.
+    `unit` says what is judged: documents by id, or passages as `document#ordinal`. `candidates` is the re-ranking protocol:
+    this many by BM25, true answers among them (see `stages.candidates`); None ranks everything. `variant` marks further rows
+    of a suite; the main one has none. `strict` is a second, narrower set of judgements over the same rankings. The deciding
+    one of `measures` comes first. `reference` adds the papers' TF-IDF and BM25 to our rows. `depth`: the legs are ranked to
+    this depth where that is deeper than a search goes; fusion sees no more than in a search. `window`: the result window of
+    its searches, where that of the settings is too small. `leads`: its rows come first in the report, because they have the
+    set-up of the published rows. `encoder`: a bi-encoder that indexes the corpus instead of that of the collection kind;
+    what it ranks is called the baseline, and nothing is reranked. `trained` says of the rows of models how what these were
+    trained on is related to the questions. `breakdown` is asked about the last stage, and about every system that is no
+    stage of a search. `whole` are the documents that passages stand in, each its passages by judged key, in order. `strata`
+    says what a question's stratum is, such as "year": gains over the simple system are then told for each, too. `listed`:
+    trained systems of papers rank the first so many documents of BM25+†, answers that it missed not among them; a bi-encoder
+    ranks all. `pool` are the documents of which the candidates are drawn at random, instead of by BM25; `candidate_field`
+    holds the id of a document.
     """
 
     suite: str

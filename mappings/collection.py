@@ -34,16 +34,18 @@ class Collection:
     `title` is the kind's display name. `granularity` says what a passage is, `max_words` how long it can be; `window_words`
     is the length of the windows that get their own vectors (0: one vector per passage). `context` (of title and heading) is
     what models read before a passage. `sections` says how headings are detected. With `concepts`, documents are read at
-    ingestion: which concepts they mention, and what they assert of them; with `reads_queries`, so are the texts of queries. With `studies`, the kind of study that a
-    document reports is read from it (`mappings.studies`), and versions of one work form one hit. `group_by` is `document`, or the field whose
-    documents of one value form one hit. `default_labels` are for documents without labels.
+    ingestion: which concepts they mention, and what they assert of them; with `reads_queries`, so are the texts of queries.
+    With `studies`, the kind of study that a document reports is read from it (`mappings.studies`), and versions of one work
+    form one hit. `group_by` is `document`, or the field whose documents of one value form one hit. `default_labels` are for
+    documents without labels.
 
     `title_boost` and `heading_boost` say what title and heading add to BM25's score, `name_weight` (0: nothing) what another
-    name of what a query names counts beside the typed one. `fields` maps names to fields,
-    `vectors` each vector field to its bi-encoder, `discourse` is the model of the leg of that name ("": none); `marking` (None: not used) is how these tell what a text rules out. `fusion`,
-    `reranking`, `feedback` and `stance` (None: not used) say how it is searched, `answers` (None: not told) how probable it is that a
-    hit answers. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
-    `invented` (documents are made up) comes from the catalog, not from the kind.
+    name of what a query names counts beside the typed one. `fields` maps names to fields, `vectors` each vector field to its
+    bi-encoder, `discourse` is the model of the leg of that name ("": none); `marking` (None: not used) is how these tell
+    what a text rules out. `fusion`, `reranking`, `feedback` and `stance` (None: not used) say how it is searched, `answers`
+    (None: not told) how probable it is that a hit answers. With `private_queries` the search page keeps searches out of
+    addresses. OpenSearch uses `shards`, `replicas`. `invented` (documents are made up) comes from the catalog, not from the
+    kind.
     """
 
     name: str

@@ -26,8 +26,9 @@ TERMS: Final = "medley_terms"
 
 GAP: Final = "\x01"
 EMPTY: Final = "medley0empty"
-"""The one word of an empty heading, and of a title without a first sentence to stand in for it. Lucene leaves a passage without words out of the field's statistics, but the
-embedded engine counts it: with this word both engines count, and so score, alike."""
+"""The one word of an empty heading, and of a title without a first sentence to stand in for it. Lucene leaves a passage
+without words out of the field's statistics, but the embedded engine counts it: with this word both engines count, and so
+score, alike."""
 
 MAX_KEYWORD_CHARACTERS: Final = 8_191
 

@@ -18,8 +18,8 @@ _LABELS: Final[dict[str, Stance]] = {
     "NOTENOUGHINFO": "neither",
 }
 SURE: Final = 0.7
-"""From here on a stance is told without "perhaps": of 260 held-out pairs .68 of all stances that were read are right, and .77 of
-these."""
+"""From here on a stance is told without "perhaps": of 260 held-out pairs .68 of all stances that were read are right, and
+.77 of these."""
 RELATED: Final = 0.2
 """Below this probability that a hit answers, four of five hits are about something else: no stance of one is sure. Of forty
 headlines that were read by hand, all eight stances told for sure of other hits were right, and three of nine of these."""

@@ -36,7 +36,10 @@ class Collections:
         self._admitted: set[str] = set()
         self._reader: ConceptReader | None = None
         self.lists_names = True
-        """Whether errors may name other collections. A gateway's may not, or a collection that vanishes during a request would reveal the others."""
+        """Whether errors may name other collections.
+
+        A gateway's may not, or a collection that vanishes during a request would reveal the others.
+        """
         self._lock = threading.RLock()
 
     def attach(self, engines: Engines) -> None:

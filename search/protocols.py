@@ -102,7 +102,8 @@ class PatientsRequest:
     A patient is a value of the field `group_by`, or one document: of an index that is grouped by `document`, and where the
     document has no value. Criteria are numbered from 0, in the order all, any, none. `date` is the field with the date of a
     document, which `within_days` needs. `withheld` are ids of documents that count as absent. The answer has the `size`
-    patients after `after`, in the order of their names; with `names_only` without their documents. Raises `InvalidInput` for criteria that are within days of themselves.
+    patients after `after`, in the order of their names; with `names_only` without their documents. Raises `InvalidInput` for
+    criteria that are within days of themselves.
     """
 
     index: str
@@ -153,10 +154,12 @@ class PatientsAnswer:
 class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
-    `vectors[field]` has shape (rows, d), unit rows; those of `discourse` are at most that long, or zero: none. In order, `windows[n]` of them belong to passage n, or one each if
-    `windows` is empty. The score of a passage is that of its best row. Without any vectors the document is found by its
-    words, until it is written again. `asserted[n]` are the keys of what passage n asserts; it is empty for a document that
-    was not read. `tokens[n]` are the compressed token vectors of passage n; it is empty where the index stores none.
+    `vectors[field]` has shape (rows, d), unit rows; those of `discourse` are at most that long, and zero where a
+    passage has no sentence. In order,
+    `windows[n]` of them belong to passage n, or one each if `windows` is empty. The score of a passage is that of its best
+    row. Without any vectors the document is found by its words, until it is written again. `asserted[n]` are the keys of
+    what passage n asserts; it is empty for a document that was not read. `tokens[n]` are the compressed token vectors of
+    passage n; it is empty where the index stores none.
     """
 
     document: str

@@ -63,9 +63,12 @@ class Query:
     """One search by one caller; its names of fields are checked against the collection when the search starts.
 
     `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
-    must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
-    if it says of something that it is absent. What is named by one of `as_typed` is searched by no other name. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
-    none. With `stances`, what hits say of the text is read where the kind has a model for it. `bundles` has the bundle for each name that a finding `bundle:NAME` gives. A query can't be built without `access`.
+    must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter
+    means. With `plain` the text is searched as words only, also if it says of something that it is absent. What is named by
+    one of `as_typed` is searched by no other name. `cursor` asks for a later page. `deadline_ms` is the time for reranking:
+    None for the collection's own, 0 for none. With `stances`, what hits say of the text is read where the kind has a model
+    for it. `bundles` has the bundle for each name that a finding `bundle:NAME` gives. A query can't be built without
+    `access`.
     """
 
     collection: str

@@ -35,13 +35,13 @@ BATCH_SENTENCES: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class DiscourseDocument:
-    """A document's sentences with their unit vectors, shape (sentences, 2 d): entity beside aspect."""
+    """A document's sentences with their unit vectors, shape (sentences, `dimension`): entity beside aspect."""
 
     read: SentenceSequence
     vectors: Floats
 
     def passage_vectors(self, passages: int) -> Floats:
-        """The mean of each passage's unit sentence vectors, shape (passages, 2 d); zeros for one that was not read."""
+        """The mean of each passage's unit sentence vectors, shape (passages, `dimension`); zeros for one that was not read."""
         found = np.zeros((passages, self.vectors.shape[1]), np.float32)
         numbers = np.asarray(self.read.passages, np.int64)
         for passage in np.unique(numbers):
@@ -50,7 +50,7 @@ class DiscourseDocument:
 
 
 class DiscourseEncoder:
-    """An opened discourse model; its vectors have `dimension` numbers, those of each slot `slot_dimension`. Threads can share it."""
+    """An opened discourse model: vectors of `dimension` numbers, `slot_dimension` for each slot. Threads can share it."""
 
     def __init__(self, artifact: DiscourseArtifact, threads: int = 2) -> None:
         """Raises `ModelError` if the words, or the sentences, have another dimension than the graphs."""
@@ -79,7 +79,7 @@ class DiscourseEncoder:
         return cls(DiscourseArtifact.open(folder), threads)
 
     def encode_query(self, entity: str, aspect: str) -> Floats:
-        """The unit vector of a query, shape (2 d,); an empty slot has zeros."""
+        """The unit vector of a query, shape (`dimension`,); an empty slot has zeros."""
         found = np.zeros(self.dimension, np.float32)
         if entity_key(entity):
             found[: self.slot_dimension] = self.encode_entity(entity)
@@ -89,7 +89,7 @@ class DiscourseEncoder:
         return (found / length).astype(np.float32) if length else found
 
     def encode_entity(self, name: str) -> Floats:
-        """The vector of an entity, shape (d,): the mean over what describes it or, unknown, that of its mention (equation 5)."""
+        """Shape (`slot_dimension`,): the mean over what describes the entity or, unknown, that of its mention (equation 5)."""
         known = self._known.get(entity_key(name))
         return known if known is not None else self._encode_names(self._entities, [name])[0]
 

@@ -1,8 +1,9 @@
 """More positives from the same headline (CLAIMS, section 3.2): words inserted or substituted by distributional similarity.
 
-At most 10 tokens of a sentence, and at most 30 %, change; half of the variants insert a similar word beside a word,
-half substitute one. `vary` changes a query alone; `vary_pair` what the paper classifies: a headline and its abstract. Words that reverse a claim ("no", "lower") stay as they are, since distributional
-similarity cannot tell "increase" from "decrease"; so do numbers and function words.
+At most 10 tokens of a sentence, and at most 30 %, change; half of the variants insert a similar word beside a word, half
+substitute one. `vary` changes a query alone; `vary_pair` what the paper classifies: a headline and its abstract. Words that
+reverse a claim ("no", "lower") stay as they are, since distributional similarity cannot tell "increase" from "decrease"; so
+do numbers and function words.
 """
 
 from __future__ import annotations

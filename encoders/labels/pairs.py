@@ -7,9 +7,9 @@ One object a line::
 
 All pairs of a `group` are in one split; `relevant` are the ids of all known answers to the query, which mining must not
 return as negatives; `negatives` is empty until pairs are mined. A passage that is part of a longer document can have its
-`before` and `after`: the texts of the passages around it, in the document's order. Where a data set says what the positive says of the query,
-`stance` is one of `mappings.stances`, and `evidence` has the characters [start, end) of its text that show it, in order, or
-null if nobody marked them.
+`before` and `after`: the texts of the passages around it, in the document's order. Where a data set says what the positive
+says of the query, `stance` is one of `mappings.stances`, and `evidence` has the characters [start, end) of its text that
+show it, in order, or null if nobody marked them.
 """
 
 from __future__ import annotations

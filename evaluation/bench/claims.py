@@ -1,7 +1,8 @@
 """`medley bench claims`: how long a page takes that is reranked, and read for what each hit says of a news claim.
 
-The claims are Check-COVID's, over its abstracts and the 39k others, with the deadlines of the kind. `over_deadline_ms` is how far
-the 95th percentile lies above the deadline of reranking; `batch_seconds` is for twenty claims that nobody asked before.
+The claims are Check-COVID's, over its abstracts and the 39k others, with the deadlines of the kind. `over_deadline_ms` is
+how far the 95th percentile lies above the deadline of reranking; `batch_seconds` is for twenty claims that nobody asked
+before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`medley tune transfer`: one fusion and one share of the reranker for abstracts and articles, by the data sets left out.
 
-The grids are those of `evaluation.tuning.weights`; the figure of an option is its gain over the simple system, as in the suite
-`transfer`, and `evaluation.tuning.choosing` chooses. The report says what the choice gains on each data set that had no part in it.
+The grids are those of `evaluation.tuning.weights`; the figure of an option is its gain over the simple system, as in the
+suite `transfer`, and `evaluation.tuning.choosing` chooses. The report says what the choice gains on each data set that had
+no part in it.
 """
 
 from __future__ import annotations

@@ -74,9 +74,9 @@ class CitedStudy:
 class ChosenEvidence:
     """Sentences of a document that a user chose as evidence: a snapshot, which stays when the document goes.
 
-    `number` is unique within its claim. `marks` are the places of the sentences in the passage, such as `12-80`. `labels` are those of the document: others see the evidence only if they could
-    see the document. `stance` and `probability` are what was shown when the evidence was chosen. Of what is `withheld`
-    from a reader, nothing else is known.
+    `number` is unique within its claim. `marks` are the places of the sentences in the passage, such as `12-80`. `labels`
+    are those of the document: others see the evidence only if they could see the document. `stance` and `probability` are
+    what was shown when the evidence was chosen. Of what is `withheld` from a reader, nothing else is known.
     """
 
     number: int

@@ -20,8 +20,9 @@ def parse_record(record: object, collection: Collection) -> Document | Deletion:
 
     `id` and one of `title`, `text` and `sections` are required. A `text` is split into sections as the collection's kind
     configures. Without `labels` the document gets the collection's; an empty list makes it visible to nobody.
-    `source_version` is a whole number or a time stamp with a time zone. If `deleted` is true, everything else but these
-    two is ignored. `mentions` are those of another program, with offsets in the texts of `sections`. Keys that are neither in the schema nor fields of the collection become the document's `dropped`.
+    `source_version` is a whole number or a time stamp with a time zone. If `deleted` is true, everything else but these two
+    is ignored. `mentions` are those of another program, with offsets in the texts of `sections`. Keys that are neither in
+    the schema nor fields of the collection become the document's `dropped`.
     """
     if not isinstance(record, dict):
         raise InvalidInput(f"a document must be a JSON object, not {kind(record)}", field="document")

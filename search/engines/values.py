@@ -90,7 +90,10 @@ def range_bound(name: str, kind: FieldType, bound: float | date) -> float | date
 
 
 def check_vectors(entry: IndexEntry, dimensions: Mapping[str, int]) -> None:
-    """Raise `ModelError` unless an entry has finite rows of its dimension for every vector field, or no vectors at all, and token vectors of every passage or none."""
+    """Raise `ModelError` unless an entry has all its vectors or none, and token vectors of every passage or none.
+
+    All are finite rows of its dimension, for every vector field.
+    """
     for name, dimension in dimensions.items() if entry.vectors else ():
         if name not in entry.vectors:
             raise ModelError(f"{name}: document {entry.document!r} has only other vectors", field=name)

@@ -77,7 +77,8 @@ def with_probabilities(
 ) -> tuple[tuple[Hit, ...], float | None]:
     """The hits with the probability that each answers, and the probability that any does; None where it can't be told.
 
-    The kind's weights hold for its own models only. A hit that probably speaks of something else says neither, whatever was read.
+    The kind's weights hold for its own models only. A hit that probably speaks of something else says neither, whatever was
+    read.
     """
     weights = None if settings.reranker or settings.encoder else collection.answers
     if weights is None:

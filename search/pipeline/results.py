@@ -103,10 +103,10 @@ class Hit:
     """A document that was found: its best passage, the evidence and, on request, its explanation.
 
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
-    `others` are further documents of its group, such as those of one patient, or another version of the same work. `meanings` are those that the passage spells
-    out of an abbreviation in the query that has several. `proofs` has an item for each criterion of the query: None where
-    the document does not mention it. `stance` is None where it was not read, `signs` and `probability` (that the hit answers
-    the query) where that can't be told.
+    `others` are further documents of its group, such as those of one patient, or another version of the same work.
+    `meanings` are those that the passage spells out of an abbreviation in the query that has several. `proofs` has an item
+    for each criterion of the query: None where the document does not mention it. `stance` is None where it was not read,
+    `signs` and `probability` (that the hit answers the query) where that can't be told.
     """
 
     document: str

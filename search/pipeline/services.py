@@ -24,9 +24,10 @@ from search.storage import DocumentStore
 class SearchServices:
     """Everything a search calls. A missing encoder or reranker is None, and the answer says so.
 
-    `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages, `claim_reader` what reads stances
-    in it, `discourse` finds a discourse model by fingerprint; `key` signs cursors. `store` gives a collection's documents, so that no earlier version is shown; without it, the
-    index alone counts. `reader` is what reads the documents of a collection.
+    `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages, `claim_reader` what reads
+    stances in it, `discourse` finds a discourse model by fingerprint; `key` signs cursors. `store` gives a collection's
+    documents, so that no earlier version is shown; without it, the index alone counts. `reader` is what reads the documents
+    of a collection.
 
     `scores` remembers what the rerankers scored before the deadline, of passages and of sentences: the same search gets the
     same order while its index is unchanged, however busy the machine is.

@@ -1,7 +1,8 @@
 """A short text that is nothing but names of concepts: "pneumothorax", "AF on warfarin", "breast cancer family history".
 
 Somebody who types the name of a condition wants the documents that have it, not those that rule it out; so documents that
-assert it rank first, and none is left out. Several names that a small word joins are criteria, each of which a document must meet.
+assert it rank first, and none is left out. Several names that a small word joins are criteria, each of which a document must
+meet.
 """
 
 from __future__ import annotations

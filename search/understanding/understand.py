@@ -40,9 +40,9 @@ class Understanding:
     """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
 
     `names` is what it is also searched as: other names and the other forms of abbreviations. `asked` is what a short query
-    asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
-    `criteria` are what documents must assert, `preferences` what those should that rank first, `aspects` the sections that are asked for, `unknown` the findings that name no
-    concept and were searched as words.
+    asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed. `criteria` are what documents must
+    assert, `preferences` what those should that rank first, `aspects` the sections that are asked for, `unknown` the
+    findings that name no concept and were searched as words.
     """
 
     lexical: LexicalQuery

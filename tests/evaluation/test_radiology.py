@@ -171,7 +171,7 @@ def test_another_collection_is_measured_under_its_name_and_crossed_models_are_al
     assert "separation" in rows["across, on MTSamples"]["measures"]
     tests = [(test["system"], test["against"]) for test in report["tests"]]
     assert ("across, on MTSamples", "baseline, on MTSamples") in tests
-    assert any("in the place of NIH's" in note for note in report["notes"])
+    assert any("in place of NIH's" in note for note in report["notes"])
     with pytest.raises(InvalidInput, match=r"model was trained on findings \(all of them\)"):
         run_suite("radiology", SuiteOptions(across=str(tmp_path / "model")), settings)
     tiny.edit(tmp_path / "model", card={"name": "model", "data": data | {"reports": "mtsamples"}})

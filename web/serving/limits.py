@@ -19,10 +19,11 @@ MAX_ARTICLE_BODY_BYTES: Final = ARTICLE_BYTES + 100_000
 class ConnectionLimits:
     """The limits of each process.
 
-    `body` is the largest body in bytes that is collected before a thread gets the request. Requests whose first line
-    starts with one of `streamed` get a thread before their body has arrived; at most `streams` of them do at the same time.
-    `memory` is how many bytes all clients together can make a process hold. `connections` is how many connections are held open, `per_address` how many of them for one address (0: any number).
-    Times are in seconds: for the head of a request, for a collected body, for the wait for a place among the streams.
+    `body` is the largest body in bytes that is collected before a thread gets the request. Requests whose first line starts
+    with one of `streamed` get a thread before their body has arrived; at most `streams` of them do at the same time.
+    `memory` is how many bytes all clients together can make a process hold. `connections` is how many connections are held
+    open, `per_address` how many of them for one address (0: any number). Times are in seconds: for the head of a request,
+    for a collected body, for the wait for a place among the streams.
     """
 
     body: int

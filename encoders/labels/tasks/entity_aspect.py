@@ -75,7 +75,8 @@ class LabelledPassage:
 def cut_passages(documents: Iterable[Document], collection: Collection) -> list[tuple[Text, str]]:
     """(passage, group) of every section that is long enough to answer a query, cut as the collection cuts its sections.
 
-    The document's other passages are around each. Documents with the same title form one group, so that texts about one entity never end up in both splits.
+    The document's other passages are around each. Documents with the same title form one group, so that texts about one
+    entity never end up in both splits.
     """
     return [
         (text, normalise(document.title) or document.id)

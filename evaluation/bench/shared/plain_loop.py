@@ -1,7 +1,7 @@
 """The plain loop that `medley bench build` compares with: one vector an abstract, an index of its words, both on disk.
 
-Run as `python -m evaluation.bench.shared.plain_loop FILE FOLDER`, with OMP_NUM_THREADS threads. It reads as far as MiniLM does by default (256
-tokens) and has no passages, no states and no labels: the least that a searchable collection needs.
+Run as `python -m evaluation.bench.shared.plain_loop FILE FOLDER`, with OMP_NUM_THREADS threads. It reads as far as MiniLM
+does by default (256 tokens) and has no passages, no states and no labels: the least that a searchable collection needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The suite `nothing-here`: whether an answer tells that nothing in the collection answers the claim.
 
-Each claim is asked with the abstracts that decide on it in the collection, and with these taken out. Half of the pages therefore
-hold an answer by rights; where search misses it, both pages are alike, and nothing can tell them apart.
+Each claim is asked with the abstracts that decide on it in the collection, and with these taken out. Half of the pages
+therefore hold an answer by rights; where search misses it, both pages are alike, and nothing can tell them apart.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ NOTES: Final = {
 SPELLED: Final = {MTSAMPLES: "MTSamples"}
 STAND_IN: Final = (
     "the second collection: sentences of MTSamples' notes of radiology, of the chest and of all else that is imaged,"
-    " in the place of NIH's reports"
+    " in place of NIH's reports"
 )
 
 
@@ -167,7 +167,11 @@ def _estimates(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
 
 
 def _tests(values: Mapping[str, Mapping[str, Values]], place: str) -> list[Report]:
-    """In AP: each encoder, alone and beside BM25, against BM25, what was trained on findings against the baseline and marking against none with the same treatment."""
+    """The differences in AP that are tested.
+
+    Each encoder, alone and beside BM25, against BM25; what was trained on findings against the baseline; and marking against
+    none with the same treatment.
+    """
     ways = ("", BESIDE, TWICE)
     folds = next((name for name in values if name.startswith(FOLDS)), FOLDS)
     pairs = [(f"{system}{way}", BM25) for way in ways for system in (DENSE, BASELINE, ACROSS, folds)]

@@ -62,7 +62,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ProblemGroup:
-    """The concepts of one group of the lexicon, those that are present first, then the most recently mentioned; `more` are not shown."""
+    """The concepts of a group of the lexicon: the present ones first, then the most recently mentioned; `more` are not shown."""
 
     key: str
     title: str
