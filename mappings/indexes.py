@@ -42,7 +42,7 @@ _SHORT: Final = [
     "offed, offing => of",
 ]
 
-_ANALYSIS: Final[dict[str, Any]] = {
+ANALYSIS: Final[dict[str, Any]] = {
     "char_filter": {
         "medley_apostrophe": {"type": "mapping", "mappings": ["\u2019 => '"]},
         # Lucene treats pictographs as words, "®" and "™" among them; we do not.
@@ -68,6 +68,7 @@ _ANALYSIS: Final[dict[str, Any]] = {
         TERMS: {"type": "custom", "tokenizer": "whitespace", "filter": ["medley_gap"]},
     },
 }
+"""The analysis settings of an index: the analyzers `TEXT` and `TERMS`."""
 
 _KEYWORD: Final[dict[str, Any]] = {"type": "keyword", "ignore_above": MAX_KEYWORD_CHARACTERS}
 _UNSEARCHED: Final[dict[str, Any]] = {"type": "text", "index": False, "norms": False}
@@ -103,7 +104,7 @@ def _settings(collection: Collection) -> dict[str, Any]:
     # Only a commit refreshes, so that one answer never mixes two commits of a shard.
     return {
         "index": {"number_of_shards": collection.shards, **copies, "refresh_interval": "-1", "knn": True},
-        "analysis": _ANALYSIS,
+        "analysis": ANALYSIS,
     }
 
 
@@ -154,11 +155,12 @@ def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[st
         "shown": {"type": "object", "enabled": False},
         "commit": {"type": "long"},
         "fields": {"properties": {name: _TYPES[kind] for name, kind in fields.items()}},
-        "vectors": {"properties": {name: _vector(size) for name, (_, size) in encoders.items()}},
+        "vectors": {"properties": {name: vector_field(size) for name, (_, size) in encoders.items()}},
     }
 
 
-def _vector(dimension: int) -> dict[str, Any]:
+def vector_field(dimension: int) -> dict[str, Any]:
+    """The mapping of unit vectors, searched by their inner products."""
     # Unit vectors, so the inner product is the cosine. The Lucene engine filters while it searches the graph, and needs
     # no native library; the plugin's default is faiss, so the engine must be named.
     method = {"name": "hnsw", "engine": "lucene", "parameters": {"m": 16, "ef_construction": 100}}

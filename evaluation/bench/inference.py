@@ -6,18 +6,12 @@ median of the rounds' ratios.
 
 from __future__ import annotations
 
-import os
 import random
-import socket
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +21,7 @@ import urllib3
 from encoders.onnx import ort
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
 from evaluation.bench.shared.models import ENCODER
+from evaluation.bench.shared.servers import model_server
 from evaluation.bench.shared.workload import SENTENCES
 from mappings.errors import Unavailable
 from search.settings import Settings
@@ -52,7 +47,7 @@ def bench_inference(settings: Settings) -> Report:
     """Texts per second of the bi-encoder with and without batching, `speed_ratio`, and the refusals past capacity."""
     name = settings.encoder or ENCODER
     requests = [[text] for text in texts(REQUESTS, seed=0)]
-    with _server(name) as batched, _server(name, "--no-batching") as alone, _connections() as pool:
+    with model_server([name]) as batched, model_server([name], "--no-batching") as alone, _connections() as pool:
         form = _info(pool, batched)["model_dtype"]
         rates: dict[str, list[float]] = {batched: [], alone: []}
         for step in range(ROUNDS + 1):
@@ -61,7 +56,7 @@ def bench_inference(settings: Settings) -> Report:
                 rate = _rate(pool, address, requests)
                 if step:  # the first round warms up
                     found.append(rate)
-    with _server(name, "--max-waiting", str(FLOOD_WAITING)) as small, _connections() as pool:
+    with model_server([name], "--max-waiting", str(FLOOD_WAITING)) as small, _connections() as pool:
         refusals = _flood(pool, small)
     medians = {address: statistics.median(found) for address, found in rates.items()}
     figures = {
@@ -134,41 +129,11 @@ def _send(
 
 
 @contextmanager
-def _server(model: str, *options: str) -> Iterator[str]:
-    """The address of a model server in a process of its own, on this machine only. Raises `Unavailable`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-m", "web.cli", "inference", "--port", str(port), "--model", model, *options]
-        environment = os.environ | {"MEDLEY_HOME": home, "PYTHONPATH": str(Path(__file__).parents[2])}
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)  # noqa: S603
-        try:
-            _await(f"http://127.0.0.1:{port}", lambda: process.poll() is None)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.communicate(timeout=60)
-
-
-@contextmanager
 def _connections() -> Iterator[urllib3.PoolManager]:
     """Persistent connections, closed at the end: a stopping server waits for them."""
     pool = urllib3.PoolManager(maxsize=FLOOD_CLIENTS, retries=False)
     yield pool
     pool.clear()
-
-
-def _await(address: str, runs: Callable[[], bool]) -> None:
-    pool = urllib3.PoolManager(retries=False)
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and runs():
-        try:
-            if pool.request("GET", f"{address}/readyz", timeout=START_SECONDS).status == 200:
-                return
-        except urllib3.exceptions.HTTPError:
-            time.sleep(0.1)
-    raise Unavailable("the model server did not start: run `medley inference` to see why")
 
 
 def _info(pool: urllib3.PoolManager, address: str) -> dict[str, Any]:

@@ -35,7 +35,9 @@ NOT_SHIPPED: Final = ("cascade", "poly", "discourse")
 """Benches of what no shipped kind has: a first stage of reranking, and a model that you train yourself."""
 ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "swap", "ingest")
 """Benches that need a cluster; `all` runs them too where the settings name one."""
-NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER)
+WITH_ML_COMMONS: Final = ("plugin",)
+"""Benches that need a cluster whose nodes have ML Commons."""
+NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *WITH_ML_COMMONS)
 
 
 def choose_benches(name: str, settings: Settings) -> Sequence[str]:

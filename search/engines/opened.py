@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
@@ -13,6 +14,9 @@ from search.engines.administration import Engine
 from search.kept.store import KeptStore
 from search.settings import Settings
 from search.storage import DocumentStore
+
+if TYPE_CHECKING:
+    from search.engines.opensearch.client import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,6 @@ def _embedded(home: Path, collection: Callable[[str], Collection]) -> Engines:
 
 def _cluster(settings: Settings, collection: Callable[[str], Collection], patient: bool) -> Engines:
     from search.engines.opensearch.catalog import OpenSearchCatalog
-    from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster, Connection
     from search.engines.opensearch.documents.store import OpenSearchStore
     from search.engines.opensearch.engine import OpenSearchEngine
     from search.engines.opensearch.kept.store import OpenSearchKeptStore
@@ -62,9 +65,25 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
     def check(name: str) -> None:
         collection(name)
 
-    cluster = Cluster(
+    cluster = open_cluster(settings, patient)
+    return Engines(
+        OpenSearchEngine(cluster, collection),
+        OpenSearchCatalog(cluster),
+        lambda name: OpenSearchStore(cluster, name, collection(name).shards, lambda: check(name)),
+        OpenSearchKeptStore(cluster, collection),
+    )
+
+
+def open_cluster(settings: Settings, patient: bool = False) -> Cluster:
+    """The cluster of the settings, not yet contacted. Raises `InvalidInput` if they name none that can be one."""
+    from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster, Connection
+
+    hosts = tuple(host.strip().rstrip("/") for host in settings.opensearch.split(",") if host.strip())
+    if not hosts:
+        raise InvalidInput("no OpenSearch is named: set MEDLEY_OPENSEARCH", field="MEDLEY_OPENSEARCH")
+    return Cluster(
         Connection(
-            hosts=tuple(host.strip().rstrip("/") for host in settings.opensearch.split(",") if host.strip()),
+            hosts=hosts,
             prefix=settings.opensearch_prefix,
             user=settings.opensearch_user,
             password=secret(settings.opensearch_password_file, "MEDLEY_OPENSEARCH_PASSWORD_FILE"),
@@ -72,12 +91,6 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
             ca=settings.opensearch_ca,
             patience=WRITE_SECONDS if patient else READ_SECONDS,
         )
-    )
-    return Engines(
-        OpenSearchEngine(cluster, collection),
-        OpenSearchCatalog(cluster),
-        lambda name: OpenSearchStore(cluster, name, collection(name).shards, lambda: check(name)),
-        OpenSearchKeptStore(cluster, collection),
     )
 
 

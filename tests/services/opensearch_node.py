@@ -34,6 +34,10 @@ NOBODY = 65534
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """JVM options for a node that lives for minutes: half the CPU time to start, at the cost of peak throughput."""
 
+NEURAL = ("neural",)
+ML = ("neural", "ml")
+"""Plugins of a node: in-engine hybrid search alone, or models of other servers in its pipelines, too."""
+
 
 def java_home() -> Path | None:
     """The home of a Java 21 or newer: `OPENSEARCH_JAVA_HOME`, `JAVA_HOME` or one installed on the system."""
@@ -57,7 +61,7 @@ def missing() -> str:
     return "" if java_home() else "Java 21 or newer is not installed"
 
 
-def lay_out(profiles: tuple[str, ...] = ("neural",)) -> Path:
+def lay_out(profiles: tuple[str, ...] = NEURAL) -> Path:
     """The folder with the node's files, which Maven fetches on first use and which are cached after that.
 
     Raises `RuntimeError` with the end of Maven's output if that fails.
@@ -147,8 +151,9 @@ class Node:
         settings: Mapping[str, str] | None = None,
         secure: Secure | None = None,
         jvm: Sequence[str] = QUICK,
+        profiles: tuple[str, ...] = NEURAL,
     ) -> None:
-        self.home = lay_out(("security",)) if secure else lay_out()
+        self.home = lay_out(("security",) if secure else profiles)
         self.folder, self.secure = folder, secure
         self.data = _data_folder(folder)
         self.port, self.transport = free_port(), free_port()
@@ -294,11 +299,12 @@ def running(
     settings: Mapping[str, str] | None = None,
     secure: Secure | None = None,
     jvm: Sequence[str] = QUICK,
+    profiles: tuple[str, ...] = NEURAL,
 ) -> Iterator[Node]:
     """A node that is removed afterwards. It is not under `tmp_path`, which only its owner can enter."""
     folder = Path(tempfile.mkdtemp(prefix="medley-opensearch-"))
     folder.chmod(0o755)
-    node = Node(folder, heap, settings, secure, jvm)
+    node = Node(folder, heap, settings, secure, jvm, profiles)
     try:
         yield node.start()
     finally:

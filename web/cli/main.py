@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Serve the search page and the HTTP API."),
     "mcp": ("mcp", "Serve an assistant by the Model Context Protocol."),
     "inference": ("inference", "Serve models over HTTP, for all other processes."),
+    "plugin": ("plugin", "Put models and ranking into an OpenSearch of your own."),
     "worker": ("worker", "Process the queue: index documents, read files, sweep up orphaned documents."),
     "collection": ("collection", "List, show, delete and rename collections."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),

@@ -27,7 +27,7 @@ _TYPES: Final[Mapping[str, tuple[int, str]]] = {
 """Error code -> HTTP status and `error_type`; any other code has the gateway's status and `Validation`."""
 
 _MESSAGES: Final = {
-    404: "there is nothing at {path}; there are /embed, /rerank, /info, /health, /metrics",
+    404: "there is nothing at {path}; there are /embed, /rerank, /opensearch/KIND/…, /info, /health, /metrics",
     405: "{path} does not support {method}",
     413: "the request is larger than {limit:,} bytes",
 }

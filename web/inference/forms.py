@@ -41,13 +41,13 @@ class RerankForm:
 
 def embed_form(most: int) -> EmbedForm:
     """A request for the vectors of at most `most` texts. Raises `InvalidRequest`."""
-    body = _body()
+    body = json_body()
     inputs = body.get("inputs")
     prompt = body.get("prompt_name")
     if prompt not in (None, *PROMPTS):
         raise InvalidRequest(f"`prompt_name` must be 'query' or 'passage', not {str(prompt)[:40]!r}")
     return EmbedForm(
-        texts=_texts([inputs] if isinstance(inputs, str) else inputs, "inputs", most),
+        texts=texts_of([inputs] if isinstance(inputs, str) else inputs, "inputs", most),
         as_queries=prompt == "query",
         normalise=_flag(body, "normalize", True),
         truncate=_flag(body, "truncate", True),
@@ -57,13 +57,13 @@ def embed_form(most: int) -> EmbedForm:
 
 def rerank_form(most: int) -> RerankForm:
     """A request for the scores of at most `most` texts. Raises `InvalidRequest`."""
-    body = _body()
+    body = json_body()
     query = body.get("query")
     if not isinstance(query, str):
         raise InvalidRequest("`query` must be a text")
     return RerankForm(
         query=query,
-        texts=_texts(body.get("texts"), "texts", most),
+        texts=texts_of(body.get("texts"), "texts", most),
         raw=_flag(body, "raw_scores", False),
         with_text=_flag(body, "return_text", False),
         truncate=_flag(body, "truncate", True),
@@ -81,7 +81,8 @@ def deadline() -> float | None:
     return time.monotonic() + int(left) / 1000
 
 
-def _body() -> Mapping[str, Any]:
+def json_body() -> Mapping[str, Any]:
+    """The JSON object that was sent. Raises `InvalidRequest`."""
     try:
         body = json.loads(request.get_data(cache=False))
     except (ValueError, RecursionError) as error:
@@ -91,7 +92,8 @@ def _body() -> Mapping[str, Any]:
     return body
 
 
-def _texts(value: Any, name: str, most: int) -> tuple[str, ...]:
+def texts_of(value: Any, name: str, most: int) -> tuple[str, ...]:
+    """The value of the key `name`: 1 to `most` texts. Raises `InvalidRequest`."""
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InvalidRequest(f"`{name}` must be {'a text or ' if name == 'inputs' else ''}a list of texts")
     if not value:

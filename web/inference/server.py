@@ -25,6 +25,8 @@ from web.inference.errors import InvalidRequest
 from web.inference.forms import deadline, embed_form, rerank_form
 from web.inference.meter import ModelMeter
 from web.inference.models import LoadedModel, sigmoid
+from web.inference.pipeline_server import PipelineServer
+from web.inference.pipelines import PipelineKinds
 
 MAX_BODY_BYTES: Final = 10_000_000
 MOST_TEXTS: Final = 128
@@ -54,7 +56,7 @@ class Inference:
 
     def embed(self) -> Response:
         """Texts to vectors: [[float, ...], ...] in input order."""
-        with self._admitted() as lifetime:
+        with self.admitted() as lifetime:
             form = embed_form(self.limits.texts)
             model = self._model("bi-encoder", form.model)
             if not form.truncate:
@@ -64,7 +66,7 @@ class Inference:
 
     def rerank(self) -> Response:
         """Texts scored against a query: [{"index", "score"}, ...], best first, ties by index."""
-        with self._admitted() as lifetime:
+        with self.admitted() as lifetime:
             form = rerank_form(self.limits.texts)
             model = self._model("cross-encoder", form.model)
             if not form.truncate:
@@ -96,7 +98,7 @@ class Inference:
         )
 
     @contextmanager
-    def _admitted(self) -> Iterator[RequestLifetime]:
+    def admitted(self) -> Iterator[RequestLifetime]:
         """Admit a request, or reject it before its body is read, for lack of a token or of capacity."""
         auth.require_program(self.home)
         lifetime = RequestLifetime(deadline(), _disconnected(request.environ.get("gunicorn.socket")))
@@ -114,8 +116,10 @@ class Inference:
         raise InvalidRequest(f"there is no {kind}{f' {name[:80]!r}' if name else ''} here; there are: {known}")
 
 
-def make_inference_app(models: Sequence[LoadedModel], home: Path, limits: Limits, meter: ModelMeter) -> Flask:
-    """Create the application over loaded `models`; tokens are read from `home`."""
+def make_inference_app(
+    models: Sequence[LoadedModel], home: Path, limits: Limits, meter: ModelMeter, folder: Path | None = None
+) -> Flask:
+    """Create the application over loaded `models`; tokens are read from `home`, further kinds of collections from `folder`."""
     app = Flask("web.inference", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
     server = Inference(models, home, limits)
@@ -126,6 +130,7 @@ def make_inference_app(models: Sequence[LoadedModel], home: Path, limits: Limits
     app.add_url_rule("/embed", "embed", server.embed, methods=["POST"])
     app.add_url_rule("/rerank", "rerank", server.rerank, methods=["POST"])
     app.add_url_rule("/info", "info", server.info)
+    PipelineServer(PipelineKinds(models, folder), server.admitted, limits.texts).register(app)
     app.add_url_rule("/metrics", "metrics", lambda: meter.page(home))
     for name in ("health", "healthz", "readyz"):  # the application is created only after its models have run
         app.add_url_rule(f"/{name}", name, lambda: jsonify({"status": "ready"}))

@@ -77,7 +77,7 @@ def error_of(status: int, body: Mapping[str, Any], where: str) -> MedleyError:
         return Conflict(
             f"nothing can be written to the collection: it is being renamed or deleted ({reason})", field="collection"
         )
-    if kind == "index_not_found_exception" or (status == 404 and not kind):
+    if kind == "index_not_found_exception" or (status == 404 and kind in ("", "resource_not_found_exception")):
         return NotFound(f"OpenSearch at {where}: {reason or 'not found'}", field="index")
     if status == 409:
         return Conflict(f"OpenSearch at {where}: {reason}")

@@ -232,8 +232,8 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 def bench(name: str, as_json: bool) -> None:
     """Measure speed and memory.
 
-    `all` leaves out gpu, which needs a GPU, cascade and poly, whose models are not shipped; agreement, fusion, bulk, swap
-    and ingest need a cluster (MEDLEY_OPENSEARCH).
+    `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, and plugin, which
+    needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
     for chosen in choose_benches(name, settings):

@@ -98,4 +98,4 @@ def _create_model_server(names: tuple[str, ...], settings: Settings, limits: Lim
     sys.setswitchinterval(SWITCH_SECONDS)
     meter = ModelMeter()
     models = load(artifacts(names, settings), settings, RunOptions(limits.waiting, batching, meter.count_run))
-    return make_inference_app(models, settings.home, limits, meter)
+    return make_inference_app(models, settings.home, limits, meter, settings.collections)

@@ -1,0 +1,155 @@
+"""`medley bench plugin`: a search by OpenSearch's own pipelines with our models, beside the same search by the gateway.
+
+Both search SciFact's abstracts on one node, with the same models on one model server. Each claim is asked once of each, over
+HTTP, in turns, without stances. `p50_ratio` and `p95_ratio` are the gateway's milliseconds over the plug-in's; the gateway
+also marks evidence and explains each hit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+import orjson
+import urllib3
+
+from evaluation.bench.shared.cluster import TOP, engine_of, open_on_cluster
+from evaluation.bench.shared.figures import Report, bench_report, percentiles
+from evaluation.bench.shared.servers import gateway, model_server
+from evaluation.suites import scifact
+from evaluation.task import Task
+from mappings.collection import load
+from mappings.documents import Document
+from mappings.errors import Unavailable
+from search.engines.opensearch.client import Cluster, ndjson
+from search.engines.opensearch.plugin.backfill import BATCH
+from search.engines.opensearch.plugin.installation import PluginInstallation
+from search.engines.opensearch.plugin.resources import PluginPlan, example_query
+from search.engines.opensearch.plugin.trust import distrust, trust
+from search.settings import Settings
+
+INDEX: Final = "medley-bench-plugin"
+WARM_UP: Final = 10
+_JSON: Final = {"Content-Type": "application/json"}
+
+Ask = Callable[[str], list[str]]
+"""The ids of the first documents for a text."""
+
+
+def bench_plugin(settings: Settings) -> Report:
+    """Times of both, and for how many claims they agree. Raises `InvalidInput` without a cluster, or without ML Commons on it."""
+    task = scifact.task(settings)
+    with model_server([]) as server:
+        medley = open_on_cluster(task, replace(settings, inference=server))
+        cluster = engine_of(medley).cluster
+        plan = PluginPlan(load(task.corpus.kind), server, INDEX)
+        with _installed(cluster, plan), gateway(medley.settings) as address, _connections() as pool:
+            indexed = _index(cluster, task)
+            ways = {
+                "plugin": _plugin(pool, cluster.connection.hosts[0], plan),
+                "gateway": _gateway(pool, address, task.corpus.name),
+            }
+            times, found = _ask(ways, [question.text for question in task.questions])
+    figures = {"documents_per_second": indexed, "claims": float(len(found["plugin"]))} | _agreement(found)
+    for name, values in times.items():
+        figures |= {f"{name}_{key}": value for key, value in percentiles(values).items()}
+    for point in ("p50", "p95"):
+        figures[f"{point}_ratio"] = figures[f"gateway_{point}_ms"] / figures[f"plugin_{point}_ms"]
+    return bench_report("plugin", figures)
+
+
+def _agreement(found: dict[str, list[list[str]]]) -> dict[str, float]:
+    """The shares of claims whose first ten are the same in the same order, and the same in any; their mean overlap."""
+    pairs = list(zip(found["plugin"], found["gateway"], strict=True))
+    return {
+        "same_first_ten_share": float(np.mean([one == other for one, other in pairs])),
+        "same_documents_share": float(np.mean([set(one) == set(other) for one, other in pairs])),
+        "same_first_share": float(np.mean([one[:1] == other[:1] for one, other in pairs])),
+        "overlap": float(np.mean([len({*one} & {*other}) / max(1, len({*one, *other})) for one, other in pairs])),
+    }
+
+
+@contextmanager
+def _installed(cluster: Cluster, plan: PluginPlan) -> Iterator[None]:
+    """The plug-in on the cluster, without a trace at the end."""
+    trusted = trust(cluster, plan)
+    installation = PluginInstallation(cluster, plan)
+    try:
+        installation.install()
+        yield
+    finally:
+        cluster.write("DELETE", f"/{INDEX}", params={"ignore_unavailable": "true"})
+        installation.remove()
+        if trusted:
+            distrust(cluster, plan)
+
+
+def _index(cluster: Cluster, task: Task) -> float:
+    """Index the corpus as any client would; returns documents a second."""
+    started, count = time.perf_counter(), 0
+    documents = (item for item in task.corpus.documents() if isinstance(item, Document))
+    while batch := list(islice(documents, BATCH)):
+        lines = [line for item in batch for line in _lines(item)]
+        answer = cluster.write("POST", "/_bulk", ndjson(lines), timeout=600.0)
+        if answer["errors"]:
+            raise Unavailable(f"a document was refused: {answer['items'][0]}"[:500])
+        count += len(batch)
+    seconds = time.perf_counter() - started
+    cluster.write("POST", f"/{INDEX}/_forcemerge", None, {"max_num_segments": "1"}, timeout=600.0)
+    cluster.write("POST", f"/{INDEX}/_refresh")
+    return count / seconds
+
+
+def _lines(document: Document) -> tuple[dict[str, Any], dict[str, Any]]:
+    text = "\n\n".join(section.text for section in document.sections)
+    return {"index": {"_index": INDEX, "_id": document.id}}, {"title": document.title, "text": text}
+
+
+def _ask(ways: dict[str, Ask], texts: Sequence[str]) -> tuple[dict[str, list[float]], dict[str, list[list[str]]]]:
+    """(milliseconds, answers) of each way, in turns, so that other load falls on both; the first claims warm up."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    found: dict[str, list[list[str]]] = {name: [] for name in ways}
+    for number, text in enumerate(texts):
+        for name in sorted(ways, reverse=bool(number % 2)):
+            started = time.perf_counter()
+            answer = ways[name](text)
+            if number >= WARM_UP:
+                times[name].append(1000 * (time.perf_counter() - started))
+            found[name].append(answer)
+    return times, found
+
+
+def _plugin(pool: urllib3.PoolManager, node: str, plan: PluginPlan) -> Ask:
+    def ask(text: str) -> list[str]:
+        answer = _post(pool, f"{node}/{INDEX}/_search", example_query(plan, text, TOP))
+        return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+    return ask
+
+
+def _gateway(pool: urllib3.PoolManager, address: str, collection: str) -> Ask:
+    def ask(text: str) -> list[str]:
+        body = {"collection": collection, "text": text, "size": TOP, "stances": False}
+        return [hit["document"] for hit in _post(pool, f"{address}/v1/search", body)["hits"]]
+
+    return ask
+
+
+def _post(pool: urllib3.PoolManager, address: str, body: dict[str, Any]) -> Any:
+    answer = pool.request("POST", address, body=orjson.dumps(body), headers=_JSON)
+    if answer.status != 200:
+        raise Unavailable(f"{address} answered {answer.status}: {answer.data[:300].decode(errors='replace')}")
+    return orjson.loads(answer.data)
+
+
+@contextmanager
+def _connections() -> Iterator[urllib3.PoolManager]:
+    """Persistent connections, closed at the end: a stopping server waits for them."""
+    pool = urllib3.PoolManager(retries=False)
+    yield pool
+    pool.clear()

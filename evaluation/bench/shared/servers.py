@@ -1,0 +1,75 @@
+"""Servers of ours in processes of their own, as users run them, on this machine only."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import urllib3
+
+from mappings.errors import Unavailable
+from search.settings import Settings
+
+START_SECONDS: Final = 120.0
+_ROOT: Final = Path(__file__).parents[3]
+
+
+@contextmanager
+def model_server(models: Sequence[str], *options: str) -> Iterator[str]:
+    """The address of a model server of `models`, by default those that are shipped. Raises `Unavailable`."""
+    named = [part for name in models for part in ("--model", name)]
+    with (
+        tempfile.TemporaryDirectory() as home,
+        _running(["inference", *named, *options], {"MEDLEY_HOME": home}) as found,
+    ):
+        yield found
+
+
+@contextmanager
+def gateway(settings: Settings) -> Iterator[str]:
+    """The address of a gateway over the cluster and the model servers of the settings. Raises `Unavailable`."""
+    chosen = {
+        "MEDLEY_HOME": str(settings.home),
+        "MEDLEY_OPENSEARCH": settings.opensearch,
+        "MEDLEY_OPENSEARCH_PREFIX": settings.opensearch_prefix,
+        "MEDLEY_INFERENCE": settings.inference,
+    }
+    with _running(["serve"], chosen) as found:
+        yield found
+
+
+@contextmanager
+def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    line = [sys.executable, "-m", "web.cli", *command, "--port", str(port)]
+    environment = {**os.environ, **chosen, "PYTHONPATH": str(_ROOT)}
+    process = subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _await(address, lambda: process.poll() is None, command[0])
+        yield address
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def _await(address: str, runs: Callable[[], bool], name: str) -> None:
+    pool = urllib3.PoolManager(retries=False)
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and runs():
+        try:
+            if pool.request("GET", f"{address}/readyz", timeout=START_SECONDS).status == 200:
+                return
+        except urllib3.exceptions.HTTPError:
+            time.sleep(0.1)
+    raise Unavailable(f"a server of ours did not start: run `medley {name}` to see why")

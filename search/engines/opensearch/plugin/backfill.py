@@ -1,0 +1,116 @@
+"""Copies the documents of an index that is there into one of the plug-in, in small batches, each document on its own.
+
+A copy can be stopped and started again: what the target has is not written again, and what failed is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mappings.errors import Conflict, MedleyError
+from search.engines.opensearch.client import Cluster, ndjson
+from search.engines.opensearch.errors import BUSY, cause
+from search.engines.opensearch.plugin.queries import OWN
+from search.engines.opensearch.plugin.resources import PluginPlan
+
+BATCH: Final = 16
+"""Documents in one request: each is a request to the model server, which rejects what it has no room for."""
+_KEEP: Final = "10m"
+_ATTEMPTS: Final = 3
+_SHOWN: Final = 20
+
+
+@dataclass(slots=True)
+class Backfill:
+    """How many documents were copied, how many were there already, and of those that failed the first, with the reasons."""
+
+    total: int = 0
+    copied: int = 0
+    present: int = 0
+    failed: int = 0
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, document: str, reason: str) -> None:
+        """Count a document that failed."""
+        self.failed += 1
+        if len(self.reasons) < _SHOWN:
+            self.reasons[document] = reason
+
+
+def backfill(
+    cluster: Cluster, plan: PluginPlan, source: str, target: str, watch: Callable[[Backfill], None] = lambda _: None
+) -> Backfill:
+    """Copy `source` into `target`, which the plan's template makes; `watch` sees the counts after each batch.
+
+    Raises `Conflict` if the target does not have the plan's ingest pipeline, `NotFound` without a source.
+    """
+    work = Backfill(total=int(cluster.read("GET", f"/{source}/_count")["count"]))
+    _check_target(cluster, plan, target)
+    for hits in _batches(cluster, source):
+        _copy(cluster, target, hits, work)
+        watch(work)
+    cluster.write("POST", f"/{target}/_refresh")
+    return work
+
+
+def _check_target(cluster: Cluster, plan: PluginPlan, target: str) -> None:
+    with suppress(Conflict, MedleyError):  # there already, most of the time
+        cluster.write("PUT", f"/{target}")
+    settings = cluster.read("GET", f"/{target}/_settings", params={"flat_settings": "true"})
+    for name, item in settings.items():
+        if item["settings"].get("index.default_pipeline") != plan.name:
+            raise Conflict(
+                f"the index {name} does not have the ingest pipeline {plan.name}: name one like {plan.indexes}, which gets it",
+                field="target",
+            )
+
+
+def _batches(cluster: Cluster, source: str) -> Iterator[list[Mapping[str, Any]]]:
+    """The documents of an index as they are now, without what the plug-in adds."""
+    body = {"size": BATCH, "sort": ["_doc"], "_source": {"excludes": [OWN]}}
+    answer = cluster.read("POST", f"/{source}/_search", body, params={"scroll": _KEEP})
+    try:
+        while hits := answer["hits"]["hits"]:
+            yield hits
+            answer = cluster.read("POST", "/_search/scroll", {"scroll": _KEEP, "scroll_id": answer["_scroll_id"]})
+    finally:
+        with suppress(MedleyError):
+            cluster.write("DELETE", "/_search/scroll", {"scroll_id": [answer["_scroll_id"]]})
+
+
+def _copy(cluster: Cluster, target: str, hits: list[Mapping[str, Any]], work: Backfill) -> None:
+    """Write a batch; what the model server had no room for is tried again, one document at a time in the end."""
+    for attempt in range(_ATTEMPTS):
+        last = attempt == _ATTEMPTS - 1
+        postponed = []
+        for group in ([hit] for hit in hits) if last else (hits,):
+            lines = [line for hit in group for line in (_header(target, hit), hit["_source"])]
+            answer = cluster.write("POST", "/_bulk", ndjson(lines))
+            for hit, item in zip(group, answer["items"], strict=True):
+                if not _settle(hit["_id"], item["create"], work, last):
+                    postponed.append(hit)
+        if not postponed:
+            return
+        hits = postponed
+
+
+def _header(target: str, hit: Mapping[str, Any]) -> dict[str, Any]:
+    routing = {"routing": hit["_routing"]} if "_routing" in hit else {}
+    return {"create": {"_index": target, "_id": hit["_id"], **routing}}
+
+
+def _settle(document: str, item: Mapping[str, Any], work: Backfill, last: bool) -> bool:
+    """Count a document's outcome; False if it should be tried again."""
+    status = item["status"]
+    if status == 409:
+        work.present += 1
+    elif status < 300:
+        work.copied += 1
+    elif last or (status < 500 and status not in BUSY):
+        work.refuse(document, ": ".join(part for part in cause(item.get("error")) if part))
+    else:
+        return False
+    return True

@@ -1,0 +1,257 @@
+"""Installs what `resources` describes on a cluster, tells what is there, and removes it.
+
+Everything carries a mark that tells that it is ours and of which version. What is as it should be stays; what is ours and
+outdated is replaced, pipelines before the models that they no longer need; what has one of our names and no mark of ours is
+refused. So installing again mends what is half there, and changes nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unavailable
+from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.plugin.machine_learning import FoundModel, MachineLearning
+from search.engines.opensearch.plugin.resources import (
+    STEPS,
+    PluginPlan,
+    connector,
+    index_template,
+    ingest_pipeline,
+    is_ours,
+    mark,
+    search_pipeline,
+)
+from search.engines.opensearch.plugin.trust import explain_refusal
+
+Action = Literal["made", "replaced", "unchanged", "removed", "mended"]
+State = Literal["ready", "outdated", "missing", "not deployed", "someone else's"]
+
+NEEDED: Final = ("opensearch-ml", "opensearch-neural-search", "opensearch-knn")
+"""The plug-ins of OpenSearch that the pipelines use."""
+
+_PROBE: Final = "Is the model server there?"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to one thing on the cluster."""
+
+    what: str
+    name: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that the plug-in needs on the cluster, and its state."""
+
+    what: str
+    name: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A pipeline or a template: where it is, where in an answer its definition is, and where its description."""
+
+    what: str
+    address: str
+    read: Callable[[Any], Mapping[str, Any]]
+
+
+class PluginInstallation:
+    """The plug-in for one kind on one cluster. Raises as `Cluster` does."""
+
+    def __init__(self, cluster: Cluster, plan: PluginPlan) -> None:
+        self._cluster, self._plan = cluster, plan
+        self._models = MachineLearning(cluster)
+        name = plan.name
+        self._documents = {
+            "ingest pipeline": _Document("ingest pipeline", f"/_ingest/pipeline/{name}", lambda found: found[name]),
+            "search pipeline": _Document("search pipeline", f"/_search/pipeline/{name}", lambda found: found[name]),
+            "index template": _Document("index template", f"/_index_template/{name}", _template_of),
+        }
+
+    def install(self) -> list[Change]:
+        """Make or mend everything, and try it: the cluster asks the model server for a vector.
+
+        Raises `InvalidInput` where the cluster lacks a plug-in or may not reach the server, and says what to set, `Conflict`
+        where something of ours would take the place of someone else's.
+        """
+        self._check_plugins()
+        self._check_names()
+        group, changes = self._group()
+        models: dict[str, str] = {}
+        for step in STEPS:
+            models[step], change = self._model(step, group)
+            changes.append(change)
+        changes += self._write(models)
+        changes += [self._delete(item) for item in self._models.models(self._names()) if item.id not in models.values()]
+        return changes
+
+    def status(self) -> list[Part]:
+        """Everything that the plug-in needs, in the order in which it is made; changes nothing."""
+        self._check_plugins()
+        found = self._models.models(self._names())
+        models = {step: self._current(step, found) for step in STEPS}
+        parts = [
+            Part("model", self._plan.model(step), self._state_of(step, model, found)) for step, model in models.items()
+        ]
+        ids = {step: model.id for step, model in models.items() if model}
+        for what, document in self._documents.items():
+            parts.append(Part(what, self._plan.name, self._document_state(document, ids)))
+        return parts
+
+    def remove(self) -> list[Change]:
+        """Delete everything of ours, pipelines first. Indexes stay; those with our ingest pipeline no longer have one."""
+        changes = [Change("setting of", name, "removed") for name in self._release_indexes()]
+        for document in reversed(self._documents.values()):
+            if is_ours(self._description(document)):
+                self._cluster.write("DELETE", document.address)
+                changes.append(Change(document.what, self._plan.name, "removed"))
+        changes += [self._delete(item) for item in self._models.models(self._names())]
+        for connector_id, name in self._models.connectors(
+            self._names()
+        ).items():  # of a model that was never registered
+            self._models.delete_connector(connector_id)
+            changes.append(Change("connector", name, "removed"))
+        for group in self._models.groups(self._plan.name):
+            self._models.delete_group(group)
+            changes.append(Change("model group", self._plan.name, "removed"))
+        return changes
+
+    def _names(self) -> list[str]:
+        return [self._plan.model(step) for step in STEPS]
+
+    def _check_plugins(self) -> None:
+        rows = self._cluster.read("GET", "/_cat/plugins", params={"format": "json"})
+        there = {row["component"] for row in rows}
+        if missing := [name for name in NEEDED if name not in there]:
+            raise InvalidInput(
+                f"OpenSearch at {self._cluster.where} lacks {', '.join(missing)}: install them on its nodes",
+                field="opensearch",
+            )
+
+    def _check_names(self) -> None:
+        """Raise `Conflict` before anything is made if something there has a name of ours and is not ours."""
+        for document in self._documents.values():
+            description = self._description(document)
+            if description is not None and not is_ours(description):
+                raise Conflict(
+                    f"OpenSearch at {self._cluster.where} has an {document.what} {self._plan.name} that `medley plugin` did not "
+                    "make: rename it, or delete it",
+                    field="kind",
+                )
+
+    def _group(self) -> tuple[str, list[Change]]:
+        name = self._plan.name
+        found = self._models.groups(name)
+        if found:
+            return found[0], [Change("model group", name, "unchanged")]
+        return self._models.make_group(name, mark(name)), [Change("model group", name, "made")]
+
+    def _model(self, step: str, group: str) -> tuple[str, Change]:
+        """The id of a step's model in its current version, deployed."""
+        name, wanted = self._plan.model(step), connector(self._plan, step)
+        found = self._models.models([name])
+        current = self._current(step, found)
+        if current is None:
+            try:
+                made = self._models.make_model(wanted, group)
+            except MedleyError as error:
+                raise explain_refusal(error, self._plan) from error
+            return made, Change("model", name, "replaced" if found else "made")
+        if current.is_deployed:
+            return current.id, Change("model", name, "unchanged")
+        self._models.deploy(current.id)
+        return current.id, Change("model", name, "mended")
+
+    def _current(self, step: str, found: list[FoundModel]) -> FoundModel | None:
+        """The model of a step that is as the plan wants it, a deployed one if there are several."""
+        wanted = connector(self._plan, step)
+        same = [item for item in found if (item.name, item.description) == (wanted["name"], wanted["description"])]
+        return max(same, key=lambda item: (item.is_deployed, item.id), default=None)
+
+    def _state_of(self, step: str, model: FoundModel | None, found: list[FoundModel]) -> State:
+        if model is None:
+            return "outdated" if any(item.name == self._plan.model(step) for item in found) else "missing"
+        return "ready" if model.is_deployed else "not deployed"
+
+    def _wanted(self, models: Mapping[str, str], dimension: int) -> dict[str, dict[str, Any]]:
+        return {
+            "ingest pipeline": ingest_pipeline(self._plan, models),
+            "search pipeline": search_pipeline(self._plan, models),
+            "index template": index_template(self._plan, dimension),
+        }
+
+    def _write(self, models: Mapping[str, str]) -> Iterator[Change]:
+        for what, body in self._wanted(models, self._dimension(models["vectors"])).items():
+            document = self._documents[what]
+            there = self._description(document)
+            if there == _described(body):
+                yield Change(what, self._plan.name, "unchanged")
+                continue
+            try:
+                self._cluster.write("PUT", document.address, body)
+            except InvalidInput as error:
+                if "same priority" not in error.message and "multiple index templates" not in error.message:
+                    raise
+                raise Conflict(
+                    f"another index template wants {self._plan.indexes}, too ({error.message}): choose another --pattern, or a "
+                    f"--priority other than {self._plan.priority}",
+                    field="pattern",
+                ) from error
+            yield Change(what, self._plan.name, "made" if there is None else "replaced")
+
+    def _dimension(self, model: str) -> int:
+        try:
+            return len(self._models.embed(model, _PROBE))
+        except MedleyError as error:
+            raise explain_refusal(error, self._plan) from error
+
+    def _document_state(self, document: _Document, models: Mapping[str, str]) -> State:
+        there = self._description(document)
+        if there is None:
+            return "missing"
+        if not is_ours(there):
+            return "someone else's"
+        if len(models) < len(STEPS):
+            return "outdated"
+        try:
+            dimension = self._dimension(models["vectors"]) if document.what == "index template" else 0
+        except Unavailable:
+            return "outdated"
+        return "ready" if there == _described(self._wanted(models, dimension)[document.what]) else "outdated"
+
+    def _description(self, document: _Document) -> str | None:
+        """The description of what is there; "" if it has none, None if nothing is there."""
+        try:
+            return _described(document.read(self._cluster.read("GET", document.address)))
+        except NotFound:
+            return None
+
+    def _release_indexes(self) -> list[str]:
+        """Take our ingest pipeline from the indexes that have it, so that documents can be indexed there without us."""
+        settings = self._cluster.read("GET", "/_all/_settings/index.default_pipeline", params={"flat_settings": "true"})
+        own = [
+            name for name, item in settings.items() if item["settings"].get("index.default_pipeline") == self._plan.name
+        ]
+        for name in own:
+            self._cluster.write("PUT", f"/{name}/_settings", {"index.default_pipeline": None})
+        return own
+
+    def _delete(self, model: FoundModel) -> Change:
+        self._models.delete_model(model)
+        return Change("model", model.name, "removed")
+
+
+def _described(body: Mapping[str, Any]) -> str:
+    return str(body.get("description") or body.get("_meta", {}).get("description", ""))
+
+
+def _template_of(answer: Any) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = answer["index_templates"][0]["index_template"]
+    return found

@@ -1,0 +1,137 @@
+"""The models of ML Commons on a cluster: found by name, made, deployed, run and deleted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mappings.errors import InvalidInput, MedleyError, NotFound, Unavailable
+from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.plugin.resources import is_ours
+
+_ADDRESS: Final = "/_plugins/_ml"
+_SECONDS: Final = 60.0
+_PAUSE: Final = 0.2
+_MOST: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """A model of the plug-in: its id, its state in ML Commons' words, its description, its connector's id."""
+
+    id: str
+    name: str
+    state: str
+    description: str
+    connector: str
+
+    @property
+    def is_deployed(self) -> bool:
+        """Whether it can be run."""
+        return self.state == "DEPLOYED"
+
+
+class MachineLearning:
+    """Requests to ML Commons. Raises `InvalidInput` where the cluster has no ML Commons, and as `Cluster` does."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def models(self, names: Sequence[str]) -> list[FoundModel]:
+        """The models of these names that the plug-in made, in no particular order."""
+        found = self._found("models", names)
+        return [
+            FoundModel(
+                key, item["name"], item.get("model_state", ""), item["description"], item.get("connector_id", "")
+            )
+            for key, item in found.items()
+            if item.get("algorithm") == "REMOTE"
+        ]
+
+    def connectors(self, names: Sequence[str]) -> dict[str, str]:
+        """Id -> name of the connectors of these names that the plug-in made."""
+        return {key: item["name"] for key, item in self._found("connectors", names).items()}
+
+    def groups(self, name: str) -> list[str]:
+        """The ids of the model groups of that name that the plug-in made."""
+        return list(self._found("model_groups", [name]))
+
+    def make_group(self, name: str, description: str) -> str:
+        """Make a model group, which holds the models of a kind; returns its id."""
+        body = {"name": name, "description": description}
+        return str(self._send("POST", "/model_groups/_register", body)["model_group_id"])
+
+    def make_model(self, connector: Mapping[str, Any], group: str) -> str:
+        """Make a connector and its model, of the same name and description, and deploy it; returns the model's id."""
+        made = str(self._send("POST", "/connectors/_create", connector)["connector_id"])
+        body = {
+            "name": connector["name"],
+            "description": connector["description"],
+            "function_name": "remote",
+            "connector_id": made,
+            "model_group_id": group,
+        }
+        try:
+            model = str(self._send("POST", "/models/_register", body)["model_id"])
+        except MedleyError:
+            self.delete_connector(made)
+            raise
+        self.deploy(model)
+        return model
+
+    def deploy(self, model: str) -> None:
+        """Deploy a model and wait. Raises `Unavailable` if it is not deployed in a minute."""
+        self._send("POST", f"/models/{model}/_deploy")
+        until, state = time.monotonic() + _SECONDS, ""
+        while time.monotonic() < until:
+            state = str(self._cluster.read("GET", f"{_ADDRESS}/models/{model}").get("model_state", ""))
+            if state == "DEPLOYED":
+                return
+            time.sleep(_PAUSE)
+        raise Unavailable(f"OpenSearch at {self._cluster.where} did not deploy the model {model}: it is {state}")
+
+    def embed(self, model: str, text: str) -> list[float]:
+        """The vector of a text, by a deployed model. Raises what the cluster says of the model server."""
+        answer = self._send("POST", f"/_predict/text_embedding/{model}", {"text_docs": [text]})
+        return list(answer["inference_results"][0]["output"][0]["data"])
+
+    def delete_model(self, model: FoundModel) -> None:
+        """Undeploy and delete a model, and its connector."""
+        self._send("POST", f"/models/{model.id}/_undeploy")
+        self._forget(f"/models/{model.id}")
+        self.delete_connector(model.connector)
+
+    def delete_connector(self, connector: str) -> None:
+        """Delete a connector; one that is gone is left alone."""
+        if connector:
+            self._forget(f"/connectors/{connector}")
+
+    def delete_group(self, group: str) -> None:
+        """Delete a model group; one that is gone is left alone."""
+        self._forget(f"/model_groups/{group}")
+
+    def _found(self, what: str, names: Sequence[str]) -> dict[str, Any]:
+        body = {"size": _MOST, "query": {"terms": {"name.keyword": list(names)}}}
+        try:
+            answer = self._cluster.read("POST", f"{_ADDRESS}/{what}/_search", body)
+        except InvalidInput as error:
+            if "no handler" in error.message:
+                raise InvalidInput(
+                    f"OpenSearch at {self._cluster.where} has no ML Commons: install the plug-in opensearch-ml on its nodes",
+                    field="opensearch",
+                ) from error
+            raise
+        except NotFound:  # nothing of this sort was ever made
+            return {}
+        hits = answer["hits"]["hits"]
+        return {hit["_id"]: hit["_source"] for hit in hits if is_ours(hit["_source"].get("description"))}
+
+    def _send(self, method: str, path: str, body: Any = None) -> Any:
+        return self._cluster.write(method, f"{_ADDRESS}{path}", body)
+
+    def _forget(self, path: str) -> None:
+        with suppress(NotFound):
+            self._send("DELETE", path)

@@ -1,0 +1,272 @@
+"""What the plug-in makes on a cluster for one kind of collection: models, pipelines and an index template, as JSON.
+
+A document goes through the ingest pipeline: the model server reads it, and its vectors, other words and assertions stand in
+the object `medley` of the document. A search is a `hybrid` query of a `match` and a `neural` query. The search pipeline lets
+the model server write the first of them (other names, abbreviations, as Medley's lexical leg), gives the second its model,
+fuses both as the kind does, and lets the model server score the best hits. OpenSearch hands a model the source of the hits but
+not their scores; so hits are first reranked by a number that all share, `medley.tie`, which writes the fused score into the
+source as `previous_score`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mappings.collection import Collection
+from mappings.errors import InvalidInput
+from mappings.indexes import ANALYSIS, TEXT, vector_field
+from search.engines.opensearch.plugin.queries import OWN
+
+STEPS: Final = ("documents", "queries", "vectors", "scores", "rerank")
+"""The models, each an address of the model server (`web.inference.pipeline_server`)."""
+
+DEPTH: Final = 100
+"""How many hits each leg gives to fusion."""
+BREADTH: Final = 4
+"""How many times as many the graph search keeps, as a search by the gateway."""
+SHOWN: Final = 10
+"""Hits of a page that is not asked for otherwise; it decides how many times as many are reranked."""
+
+_FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_*.-]{0,199}")
+_MADE_BY: Final = "Made by 'medley plugin'"
+_READ: Final = """
+String joined(def value) {
+  if (value == null) { return ''; }
+  return value instanceof List ? String.join('\n\n', value) : value.toString();
+}
+for (name in [params.title, params.text]) { if (ctx[name] == null) { ctx[name] = ''; } }
+ctx.medley = ['title': joined(ctx[params.title]), 'text': joined(ctx[params.text])];
+"""
+_ADDED: Final = (
+    "windows", "also", "title_words", "heading_words", "aspects", "proves", "present", "ruled_out", "tie",
+)  # fmt: skip
+
+_INPUTS: Final[Mapping[str, str]] = {
+    "documents": '{"title": "${parameters.title:-}", "text": "${parameters.text:-}"}',
+    "queries": '{"text": "${parameters.text}"}',
+    "vectors": '{"inputs": ${parameters.input}}',
+    "scores": (
+        '{"query": "${parameters.query}", "titles": ${parameters.titles}, "texts": ${parameters.texts}, '
+        '"fused": ${parameters.fused}}'
+    ),
+    "rerank": '{"query": "${parameters.query}", "documents": ${parameters.documents}}',
+}
+_CONVERTED: Final = {"vectors": "default.embedding", "rerank": "cohere.rerank"}
+"""Step -> the functions of ML Commons that convert its inputs and outputs, for processors that bring their own form."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginPlan:
+    """A kind, the model server that reads and ranks for it, and the indexes that are to have it.
+
+    `endpoint` is the server's address as the nodes of the cluster reach it, `token` what it wants ("": nothing). `title` and
+    `text` are the fields of the documents that are read; indexes whose names match `pattern` get the template, before others
+    of a lower `priority`. Raises `InvalidInput` for an address, a field or a pattern that can't be one.
+    """
+
+    kind: Collection
+    endpoint: str
+    pattern: str = ""
+    token: str = ""
+    title: str = "title"
+    text: str = "text"
+    priority: int = 100
+
+    def __post_init__(self) -> None:
+        if not self.endpoint.startswith(("http://", "https://")):
+            raise InvalidInput(
+                f"the model server's address is {self.endpoint!r}; give http://HOST:PORT", field="endpoint"
+            )
+        for name in (self.title, self.text):
+            if not _FIELD.fullmatch(name) or name == OWN:
+                raise InvalidInput(
+                    f"{name!r} can't be read: name a field at the top of the documents, other than {OWN!r}",
+                    field="field",
+                )
+        if self.title == self.text:
+            raise InvalidInput(f"title and text are the same field, {self.text!r}", field="field")
+        if self.pattern and not _NAME.fullmatch(self.pattern):
+            raise InvalidInput(f"no index can have a name like {self.pattern!r}", field="pattern")
+
+    @property
+    def name(self) -> str:
+        """The name of the pipelines and of the template, and the beginning of the models' names."""
+        return f"medley-{self.kind.kind}"
+
+    @property
+    def indexes(self) -> str:
+        """The pattern of the names of the indexes that get the template."""
+        return self.pattern or f"{self.name}-*"
+
+    @property
+    def trusted(self) -> str:
+        """The regular expression by which the cluster trusts the model server's addresses."""
+        return f"^{re.escape(self.endpoint.rstrip('/'))}/.*$"
+
+    def model(self, step: str) -> str:
+        """The name of a step's model, and of its connector."""
+        return f"{self.name}-{step}"
+
+
+def mark(content: Any) -> str:
+    """The description of what was made from `content`: it tells that it is ours, and which version it is."""
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    return f"{_MADE_BY} ({digest})"
+
+
+def is_ours(description: Any) -> bool:
+    """Whether a description tells that the plug-in made it."""
+    return isinstance(description, str) and description.startswith(_MADE_BY)
+
+
+def connector(plan: PluginPlan, step: str) -> dict[str, Any]:
+    """The connector of a step. The cluster keeps the token encrypted, and shows it to nobody."""
+    address = f"{plan.endpoint.rstrip('/')}/opensearch/{plan.kind.kind}/{step}"
+    headers = {"Content-Type": "application/json"}
+    if plan.token:
+        headers["Authorization"] = "Bearer ${credential.token}"
+    action: dict[str, Any] = {"action_type": "predict", "method": "POST", "url": address, "headers": headers}
+    action["request_body"] = _INPUTS[step]
+    if step in _CONVERTED:
+        action["pre_process_function"] = f"connector.pre_process.{_CONVERTED[step]}"
+        action["post_process_function"] = f"connector.post_process.{_CONVERTED[step]}"
+    body = {
+        "name": plan.model(step),
+        "version": "1",
+        "protocol": "http",
+        "parameters": {},
+        "credential": {"token": plan.token or "none"},  # there must be one, even if nothing uses it
+        "actions": [action],
+    }
+    return {**body, "description": mark(body)}
+
+
+def ingest_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, Any]:
+    """The pipeline that has each document read; a document that can't be read is refused, with the reason."""
+    read = {"source": _READ, "params": {"title": plan.title, "text": plan.text}}
+    inference = {
+        "model_id": models["documents"],
+        "function_name": "remote",
+        "input_map": [{"title": f"{OWN}.title", "text": f"{OWN}.text"}],
+        "output_map": [{f"{OWN}.{name}": name for name in _ADDED}],
+        "override": True,
+    }
+    processors = [
+        {"script": read},
+        {"ml_inference": inference},
+        {"remove": {"field": [f"{OWN}.title", f"{OWN}.text"]}},
+    ]
+    return {"description": mark(processors), "processors": processors}
+
+
+def search_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, Any]:
+    """The pipeline of hybrid searches. Raises `InvalidInput` for a kind whose fusion OpenSearch does not have."""
+    text = "ext.ml_inference.params.text"
+    understand = {
+        "tag": "understand",
+        "model_id": models["queries"],
+        "function_name": "remote",
+        "input_map": [{"text": f"query.hybrid.queries[0].match.{plan.text}.query"}],
+        "output_map": [{"query.hybrid.queries[0]": "query", text: "text"}],
+    }
+    score = {
+        "tag": "score",
+        "model_id": models["scores"],
+        "function_name": "remote",
+        "one_to_one": False,
+        "input_map": [
+            {"titles": plan.title, "texts": plan.text, "fused": "previous_score", "query": f"$._request.{text}"}
+        ],
+        "output_map": [{"medley_score": "scores"}],
+    }
+    by_tie = {"target_field": f"{OWN}.tie", "keep_previous_score": True}
+    by_score = {"target_field": "medley_score", "remove_target_field": True}
+    factor = max(1.0, plan.kind.reranking.candidates / SHOWN)
+    body = {
+        "request_processors": [
+            {"ml_inference": understand},
+            {"neural_query_enricher": {"default_model_id": models["vectors"]}},
+            {"oversample": {"sample_factor": factor}},
+        ],
+        "phase_results_processors": [{"normalization-processor": _fusion(plan.kind)}],
+        "response_processors": [
+            {"rerank": {"by_field": by_tie}},
+            {"ml_inference": score},
+            {"rerank": {"by_field": by_score}},
+            {"truncate_hits": {}},
+        ],
+    }
+    return {"description": mark(body), **body}
+
+
+def _fusion(kind: Collection) -> dict[str, Any]:
+    """Theoretical min-max as OpenSearch computes it: from the floor of each leg's score, which is 1 for inner products."""
+    fusion = kind.fusion
+    if fusion.method != "weighted" or fusion.normalisation not in ("floor", "minmax"):
+        raise InvalidInput(
+            f"the kind {kind.kind!r} fuses by {fusion.method} of {fusion.normalisation} scores, which no pipeline does here: "
+            "use weighted sums of floor or minmax",
+            field="kind",
+        )
+    (dense,) = kind.vectors
+    weights = [fusion.weights.get("bm25", 0.0), fusion.weights.get(dense, 0.0)]
+    shares = [weight / sum(weights) for weight in weights]
+    normalisation: dict[str, Any] = {"technique": "min_max"}
+    if fusion.normalisation == "floor":
+        floors = [{"mode": "clip", "min_score": floor} for floor in (0.0, 1.0)]
+        normalisation["parameters"] = {"lower_bounds": floors}
+    return {
+        "normalization": normalisation,
+        "combination": {"technique": "arithmetic_mean", "parameters": {"weights": shares}},
+    }
+
+
+def index_template(plan: PluginPlan, dimension: int) -> dict[str, Any]:
+    """The template of the indexes: our analysis and fields, beside whatever else the documents have."""
+    keyword: dict[str, Any] = {"type": "keyword", "ignore_above": 8_191}
+    searched = {"type": "text", "analyzer": TEXT}
+    words = {**searched, "index_options": "freqs"}
+    own = {
+        "content": searched,
+        "title_words": words,
+        "heading_words": words,
+        "also": {"type": "text", "index": False, "norms": False, "copy_to": f"{OWN}.content"},
+        "proves": keyword,
+        "present": keyword,
+        "ruled_out": keyword,
+        "aspects": keyword,
+        "tie": {"type": "float", "index": False},
+        "windows": {"type": "nested", "properties": {"vector": vector_field(dimension)}},
+    }
+    fields = {
+        plan.title: {**searched, "copy_to": [f"{OWN}.content", f"{OWN}.title_words"]},
+        plan.text: {**searched, "copy_to": f"{OWN}.content"},
+        OWN: {"properties": own},
+    }
+    settings = {"index": {"knn": True, "default_pipeline": plan.name}, "analysis": ANALYSIS}
+    body = {
+        "index_patterns": [plan.indexes],
+        "priority": plan.priority,
+        "template": {"settings": settings, "mappings": {"properties": fields}},
+    }
+    return {**body, "_meta": {"description": mark(body)}}
+
+
+def example_query(plan: PluginPlan, text: str, size: int = SHOWN) -> dict[str, Any]:
+    """A search as any client can send it, with `search_pipeline` in its body."""
+    nearest = {"query_text": text, "k": DEPTH, "method_parameters": {"ef_search": BREADTH * DEPTH}}
+    windows = f"{OWN}.windows"
+    nested = {"path": windows, "score_mode": "max", "query": {"neural": {f"{windows}.vector": nearest}}}
+    legs = [{"match": {plan.text: {"query": text}}}, {"nested": nested}]
+    return {
+        "size": size,
+        "_source": {"excludes": [windows]},
+        "query": {"hybrid": {"pagination_depth": DEPTH, "queries": legs}},
+        "search_pipeline": plan.name,
+    }

@@ -1,0 +1,226 @@
+"""`medley plugin`: Medley's models and ranking inside an OpenSearch that is already there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from search.settings import read as read_settings
+from web.cli.common import json_option, progress, show, text_table
+
+if TYPE_CHECKING:
+    from search.engines.opensearch.client import Cluster
+    from search.engines.opensearch.plugin.backfill import Backfill
+    from search.engines.opensearch.plugin.installation import Change
+    from search.engines.opensearch.plugin.resources import PluginPlan
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SERVER: Final = "http://127.0.0.1:8081"
+_EXAMPLE: Final = "Aspirin lowers the risk of a second heart attack"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The options that say which cluster, which kind and which fields; with the same ones, what was installed is found."""
+
+    opensearch: str
+    kind: str
+    server: str
+    pattern: str
+    title: str
+    text: str
+    priority: int
+
+    def cluster(self) -> Cluster:
+        """The cluster, not yet contacted. Raises `InvalidInput`."""
+        from search.engines.opened import open_cluster
+
+        settings = read_settings()
+        return open_cluster(replace(settings, opensearch=self.opensearch or settings.opensearch))
+
+    def plan(self) -> PluginPlan:
+        """What the plug-in is to be. Raises `NotFound` for an unknown kind, `InvalidInput`."""
+        from mappings.collection import load
+        from search.engines.opened import secret
+        from search.engines.opensearch.plugin.resources import PluginPlan
+
+        settings = read_settings()
+        server = self.server or settings.inference.split(",")[0].strip() or SERVER
+        token = secret(settings.inference_token_file, "MEDLEY_INFERENCE_TOKEN_FILE")
+        kind = load(self.kind, self.kind, settings.collections)
+        return PluginPlan(kind, server, self.pattern, token, self.title, self.text, self.priority)
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Keep the value of an option for `_place`: every command has these, and none wants seven parameters for them."""
+    context.ensure_object(dict)[parameter.name] = value
+
+
+def _option(name: str, default: Any, text: str) -> Callable[[Command], Command]:
+    shown = default not in ("",)
+    return click.option(name, default=default, show_default=shown, help=text, expose_value=False, callback=_keep)
+
+
+def placed(command: Command) -> Command:
+    """Give a command the options of `Place`."""
+    for option in (
+        _option("--priority", 100, "Priority of the index template."),
+        _option("--text", "text", "The field with the text of a document."),
+        _option("--title", "title", "The field with its title."),
+        _option("--pattern", "", "Names of the indexes that get the template; by default medley-KIND-*."),
+        _option(
+            "--server",
+            "",
+            "Address of the model server as the cluster reaches it; by default that of MEDLEY_INFERENCE, or "
+            f"{SERVER}. Its token is in MEDLEY_INFERENCE_TOKEN_FILE.",
+        ),
+        _option("--kind", "abstracts", "The collection kind whose search it is."),
+        _option("--opensearch", "", "Address of the cluster; by default that of MEDLEY_OPENSEARCH."),
+    ):
+        command = option(command)
+    return command
+
+
+def _place() -> Place:
+    return Place(**click.get_current_context().obj)
+
+
+@click.group()
+def plugin() -> None:
+    """Search an OpenSearch of your own with Medley's models, by queries of its own clients."""
+
+
+@plugin.command()
+@placed
+@click.option("--trust", is_flag=True, help="Also add the model server to the addresses that the cluster trusts.")
+@json_option
+def install(trust: bool, as_json: bool) -> None:
+    """Make models, pipelines and an index template on the cluster, or mend them; print a query to try.
+
+    What is as it should be stays, and nothing is changed that this command did not make.
+    """
+    _install(trust, as_json)
+
+
+@plugin.command()
+@placed
+@json_option
+def upgrade(as_json: bool) -> None:
+    """Replace what an earlier version of Medley, or other options, made; searches go on meanwhile."""
+    from mappings.errors import NotFound
+    from search.engines.opensearch.plugin.installation import PluginInstallation
+
+    place = _place()
+    plan = place.plan()
+    if all(part.state == "missing" for part in PluginInstallation(place.cluster(), plan).status()):
+        raise NotFound(f"nothing of {plan.name} is installed: run `medley plugin install`", field="kind")
+    _install(False, as_json)
+
+
+def _install(trust: bool, as_json: bool) -> None:
+    from search.engines.opensearch.plugin.installation import PluginInstallation
+    from search.engines.opensearch.plugin.resources import example_query
+    from search.engines.opensearch.plugin.trust import trust as trust_server
+
+    place = _place()
+    plan, cluster = place.plan(), place.cluster()
+    settings = trust_server(cluster, plan) if trust else {}
+    changes = PluginInstallation(cluster, plan).install()
+    query = example_query(plan, _EXAMPLE)
+    report = {"changes": [asdict(item) for item in changes], "settings": settings, "query": query}
+    show(report, as_json, lambda: f"{_changes(changes, settings)}\n\n{_to_try(plan, query)}")
+
+
+@plugin.command()
+@placed
+@json_option
+def status(as_json: bool) -> None:
+    """Show what of it is on the cluster; exit with 1 unless all of it is ready."""
+    from search.engines.opensearch.plugin.installation import PluginInstallation
+
+    place = _place()
+    parts = PluginInstallation(place.cluster(), place.plan()).status()
+    rows = [[item.what, item.name, item.state] for item in parts]
+    show({"parts": [asdict(item) for item in parts]}, as_json, lambda: text_table(["what", "name", "state"], rows))
+    if any(item.state != "ready" for item in parts):
+        raise click.exceptions.Exit(1)
+
+
+@plugin.command()
+@placed
+@json_option
+def remove(as_json: bool) -> None:
+    """Delete everything that `install` made, and take the model server from what the cluster trusts; indexes stay."""
+    from search.engines.opensearch.plugin.installation import PluginInstallation
+    from search.engines.opensearch.plugin.trust import distrust
+
+    place = _place()
+    plan, cluster = place.plan(), place.cluster()
+    changes = PluginInstallation(cluster, plan).remove()
+    distrusted = distrust(cluster, plan)
+    report = {"changes": [asdict(item) for item in changes], "distrusted": distrusted}
+    show(report, as_json, lambda: _changes(changes, {"trusted": "no longer"} if distrusted else {}))
+
+
+@plugin.command()
+@placed
+@click.argument("source")
+@click.argument("target")
+@json_option
+def backfill(source: str, target: str, as_json: bool) -> None:
+    """Copy the documents of the index SOURCE into TARGET, a new index or one that the template made.
+
+    Repeating the command goes on where it was stopped.
+    """
+    from search.engines.opensearch.plugin.backfill import backfill as copy
+
+    place = _place()
+    plan, cluster = place.plan(), place.cluster()
+    total = int(cluster.read("GET", f"/{source}/_count")["count"])
+    with progress("copying", total) as advance:
+        done = [0]
+
+        def watch(work: Backfill) -> None:
+            settled = work.copied + work.present + work.failed
+            advance(settled - done[0])
+            done[0] = settled
+
+        work = copy(cluster, plan, source, target, watch)
+    show(asdict(work), as_json, lambda: _copied(work, target))
+    if work.failed:
+        raise click.exceptions.Exit(1)
+
+
+@plugin.command()
+@placed
+@click.argument("text")
+@click.option("--size", type=click.IntRange(1, 100), default=10, show_default=True, help="How many hits to ask for.")
+def query(text: str, size: int) -> None:
+    """Print the search for TEXT, as any client of OpenSearch can send it."""
+    from search.engines.opensearch.plugin.resources import example_query
+
+    click.echo(json.dumps(example_query(_place().plan(), text, size), indent=2, ensure_ascii=False))
+
+
+def _changes(changes: Sequence[Change], settings: Mapping[str, Any]) -> str:
+    rows = [[item.action, item.what, item.name] for item in changes]
+    rows += [["set", "cluster setting", f"{name} = {json.dumps(value)}"] for name, value in settings.items()]
+    return text_table(["", "what", "name"], rows) if rows else "nothing to do"
+
+
+def _to_try(plan: PluginPlan, query: Mapping[str, Any]) -> str:
+    index = plan.indexes.replace("*", "1")
+    return (
+        f"Documents that are indexed into {plan.indexes} are now read; then ask\n\n"
+        f"POST /{index}/_search\n{json.dumps(query, indent=2)}"
+    )
+
+
+def _copied(work: Backfill, target: str) -> str:
+    lines = [f"{target}: {work.copied:,} copied, {work.present:,} were there, {work.failed:,} failed"]
+    return "\n".join([*lines, *(f"  {name}: {reason}" for name, reason in work.reasons.items())])

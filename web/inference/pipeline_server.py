@@ -1,0 +1,63 @@
+"""The addresses `/opensearch/<kind>/…`: what the pipelines of the plug-in call (`search.engines.opensearch.plugin`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import orjson
+from flask import Flask, current_app
+from flask.wrappers import Response
+
+from web.inference.pipeline_forms import document_form, query_form, rerank_form, scores_form, vectors_form
+from web.inference.pipelines import PipelineKinds
+
+
+class PipelineServer:
+    """The steps over `kinds`; `admit` admits a request or rejects it, and one can hold at most `most` texts."""
+
+    def __init__(self, kinds: PipelineKinds, admit: Callable[[], AbstractContextManager[Any]], most: int) -> None:
+        self._kinds, self._admit, self._most = kinds, admit, most
+
+    def register(self, app: Flask) -> None:
+        """Add the addresses to `app`."""
+        for name in ("documents", "queries", "vectors", "scores", "rerank"):
+            address = f"/opensearch/<kind>/{name}"
+            app.add_url_rule(address, f"opensearch_{name}", getattr(self, name), methods=["POST"])
+
+    def documents(self, kind: str) -> Response:
+        """A document to what an index gets beside it: vectors of its windows, what it asserts."""
+        with self._admit():
+            title, text = document_form()
+            return _answer(self._kinds.get(kind).read_document(title, text))
+
+    def queries(self, kind: str) -> Response:
+        """A text to its lexical query, and the text itself for later steps."""
+        with self._admit():
+            text = query_form()
+            return _answer({"query": self._kinds.get(kind).query_body(text), "text": text})
+
+    def vectors(self, kind: str) -> Response:
+        """Texts of queries to vectors: [[float, ...], ...] in input order."""
+        with self._admit():
+            return _answer(self._kinds.get(kind).query_vectors(vectors_form(self._most)))
+
+    def scores(self, kind: str) -> Response:
+        """Hits with fused scores to their final scores, in input order."""
+        with self._admit():
+            form = scores_form(self._most)
+            return _answer({"scores": self._kinds.get(kind).score_hits(form.query, form.hits, form.fused)})
+
+    def rerank(self, kind: str) -> Response:
+        """Texts scored against a query, best first, in the form of Cohere's API; each score is a logit."""
+        with self._admit():
+            query, texts = rerank_form(self._most)
+            scores = self._kinds.get(kind).relevance(query, texts)
+        order = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
+        return _answer({"results": [{"index": number, "relevance_score": scores[number]} for number in order]})
+
+
+def _answer(content: Any) -> Response:
+    body = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+    return current_app.response_class(body, mimetype="application/json")

@@ -1,0 +1,51 @@
+"""The models of this server as encoder and reranker, for steps that read whole documents and rank whole answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from encoders.batching import RequestLifetime
+from encoders.pooling import Floats
+from web.inference.models import LoadedModel
+
+_TOGETHER: Final = 64
+"""The most texts that wait for a model at once; a long document has more windows than the queue has room for."""
+
+
+class ServedEncoder:
+    """A bi-encoder of this server as `search.protocols.Encoder`. Raises `Overloaded` where its queue is full."""
+
+    def __init__(self, model: LoadedModel) -> None:
+        self._model = model
+        self.fingerprint = model.fingerprint
+        self.dimension = model.dimension
+
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        """Shape (n, d), unit rows, in input order."""
+        return self._encode(texts, True)
+
+    def encode_passages(self, texts: Sequence[str]) -> Floats:
+        """Shape (n, d), unit rows, in input order."""
+        return self._encode(texts, False)
+
+    def _encode(self, texts: Sequence[str], as_queries: bool) -> Floats:
+        starts = range(0, len(texts), _TOGETHER)
+        rows = [
+            self._model.embed(texts[start : start + _TOGETHER], as_queries, True, RequestLifetime()) for start in starts
+        ]
+        return np.concatenate(rows) if rows else np.empty((0, self.dimension), np.float32)
+
+
+class ServedReranker:
+    """A cross-encoder of this server as `search.protocols.Reranker`. Raises `Overloaded` where its queue is full."""
+
+    def __init__(self, model: LoadedModel) -> None:
+        self._model = model
+        self.fingerprint = model.fingerprint
+
+    def score(self, query: str, passages: Sequence[str]) -> Floats:
+        """Shape (n,), in input order; a logit, higher is better."""
+        return self._model.score(query, passages, RequestLifetime())
