@@ -77,16 +77,15 @@ def _agreement(found: dict[str, list[list[str]]]) -> dict[str, float]:
 @contextmanager
 def _installed(cluster: Cluster, plan: PluginPlan) -> Iterator[None]:
     """The plug-in on the cluster, without a trace at the end."""
-    trusted = trust(cluster, plan)
+    _, notes = trust(cluster, plan)
     installation = PluginInstallation(cluster, plan)
     try:
-        installation.install()
+        installation.install(notes)
         yield
     finally:
         cluster.write("DELETE", f"/{INDEX}", params={"ignore_unavailable": "true"})
+        distrust(cluster, plan, installation.notes())
         installation.remove()
-        if trusted:
-            distrust(cluster, plan)
 
 
 def _index(cluster: Cluster, task: Task) -> float:

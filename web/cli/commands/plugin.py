@@ -129,8 +129,8 @@ def _install(trust: bool, as_json: bool) -> None:
 
     place = _place()
     plan, cluster = place.plan(), place.cluster()
-    settings = trust_server(cluster, plan) if trust else {}
-    changes = PluginInstallation(cluster, plan).install()
+    settings, notes = trust_server(cluster, plan) if trust else ({}, "")
+    changes = PluginInstallation(cluster, plan).install(notes)
     query = example_query(plan, _EXAMPLE)
     report = {"changes": [asdict(item) for item in changes], "settings": settings, "query": query}
     show(report, as_json, lambda: f"{_changes(changes, settings)}\n\n{_to_try(plan, query)}")
@@ -156,15 +156,16 @@ def status(as_json: bool) -> None:
 @json_option
 def remove(as_json: bool) -> None:
     """Delete everything that `install` made, and take the model server from what the cluster trusts; indexes stay."""
-    from search.engines.opensearch.plugin.installation import PluginInstallation
+    from search.engines.opensearch.plugin.installation import Change, PluginInstallation
     from search.engines.opensearch.plugin.trust import distrust
 
     place = _place()
     plan, cluster = place.plan(), place.cluster()
-    changes = PluginInstallation(cluster, plan).remove()
-    distrusted = distrust(cluster, plan)
-    report = {"changes": [asdict(item) for item in changes], "distrusted": distrusted}
-    show(report, as_json, lambda: _changes(changes, {"trusted": "no longer"} if distrusted else {}))
+    installation = PluginInstallation(cluster, plan)
+    notes = installation.notes()
+    settings = distrust(cluster, plan, notes)
+    changes = [*installation.remove(), *(Change("cluster setting", name, "removed") for name in settings)]
+    show({"changes": [asdict(item) for item in changes]}, as_json, lambda: _changes(changes, {}))
 
 
 @plugin.command()
@@ -198,13 +199,26 @@ def backfill(source: str, target: str, as_json: bool) -> None:
 
 @plugin.command()
 @placed
-@click.argument("text")
+@click.argument("words", metavar="TEXT")
 @click.option("--size", type=click.IntRange(1, 100), default=10, show_default=True, help="How many hits to ask for.")
-def query(text: str, size: int) -> None:
+@click.option("--filter", "required", default="", help="A query as JSON that all hits must match.")
+def query(words: str, size: int, required: str) -> None:
     """Print the search for TEXT, as any client of OpenSearch can send it."""
     from search.engines.opensearch.plugin.resources import example_query
 
-    click.echo(json.dumps(example_query(_place().plan(), text, size), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(example_query(_place().plan(), words, size, _parse(required)), indent=2, ensure_ascii=False))
+
+
+def _parse(required: str) -> Mapping[str, Any] | None:
+    from mappings.errors import InvalidInput
+
+    try:
+        found = json.loads(required) if required else None
+    except ValueError as error:
+        raise InvalidInput(f"--filter is no JSON: {error}", field="filter") from error
+    if found is not None and not isinstance(found, dict):
+        raise InvalidInput('--filter is no query: give a JSON object, such as {"term": {"year": 2020}}', field="filter")
+    return found
 
 
 def _changes(changes: Sequence[Change], settings: Mapping[str, Any]) -> str:

@@ -75,15 +75,17 @@ class PluginInstallation:
             "index template": _Document("index template", f"/_index_template/{name}", _template_of),
         }
 
-    def install(self) -> list[Change]:
+    def install(self, notes: str = "") -> list[Change]:
         """Make or mend everything, and try it: the cluster asks the model server for a vector.
+
+        `notes` (of `trust`) are kept for whoever removes it.
 
         Raises `InvalidInput` where the cluster lacks a plug-in or may not reach the server, and says what to set, `Conflict`
         where something of ours would take the place of someone else's.
         """
         self._check_plugins()
         self._check_names()
-        group, changes = self._group()
+        group, changes = self._group(notes)
         models: dict[str, str] = {}
         for step in STEPS:
             models[step], change = self._model(step, group)
@@ -146,12 +148,18 @@ class PluginInstallation:
                     field="kind",
                 )
 
-    def _group(self) -> tuple[str, list[Change]]:
-        name = self._plan.name
-        found = self._models.groups(name)
-        if found:
-            return found[0], [Change("model group", name, "unchanged")]
-        return self._models.make_group(name, mark(name)), [Change("model group", name, "made")]
+    def _group(self, notes: str) -> tuple[str, list[Change]]:
+        name, found = self._plan.name, self._models.groups(self._plan.name)
+        if not found:
+            return self._models.make_group(name, mark(name) + notes), [Change("model group", name, "made")]
+        group, description = next(iter(found.items()))
+        if notes:
+            self._models.describe_group(group, description + notes)
+        return group, [Change("model group", name, "unchanged")]
+
+    def notes(self) -> str:
+        """What was noted when it was installed; "" if nothing was."""
+        return "".join(self._models.groups(self._plan.name).values())
 
     def _model(self, step: str, group: str) -> tuple[str, Change]:
         """The id of a step's model in its current version, deployed."""

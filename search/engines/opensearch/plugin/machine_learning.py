@@ -55,9 +55,13 @@ class MachineLearning:
         """Id -> name of the connectors of these names that the plug-in made."""
         return {key: item["name"] for key, item in self._found("connectors", names).items()}
 
-    def groups(self, name: str) -> list[str]:
-        """The ids of the model groups of that name that the plug-in made."""
-        return list(self._found("model_groups", [name]))
+    def groups(self, name: str) -> dict[str, str]:
+        """Id -> description of the model groups of that name that the plug-in made."""
+        return {key: item["description"] for key, item in self._found("model_groups", [name]).items()}
+
+    def describe_group(self, group: str, description: str) -> None:
+        """Give a model group another description."""
+        self._send("PUT", f"/model_groups/{group}", {"description": description})
 
     def make_group(self, name: str, description: str) -> str:
         """Make a model group, which holds the models of a kind; returns its id."""

@@ -1,8 +1,8 @@
 """What the plug-in makes on a cluster for one kind of collection: models, pipelines and an index template, as JSON.
 
 A document goes through the ingest pipeline: the model server reads it, and its vectors, other words and assertions stand in
-the object `medley` of the document. A search is a `hybrid` query of a `match` and a `neural` query. The search pipeline lets
-the model server write the first of them (other names, abbreviations, as Medley's lexical leg), gives the second its model,
+the object `medley` of the document. A search is a `hybrid` query of a `bool` with a `match` and of a `neural` query. The
+search pipeline lets the model server write the `match` (other names, abbreviations, as Medley's lexical leg), gives the second its model,
 fuses both as the kind does, and lets the model server score the best hits. OpenSearch hands a model the source of the hits but
 not their scores; so hits are first reranked by a number that all share, `medley.tie`, which writes the fused score into the
 source as `previous_score`.
@@ -167,13 +167,13 @@ def ingest_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, An
 
 def search_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, Any]:
     """The pipeline of hybrid searches. Raises `InvalidInput` for a kind whose fusion OpenSearch does not have."""
-    text = "ext.ml_inference.params.text"
+    typed, text = "query.hybrid.queries[0].bool.must[0]", "ext.ml_inference.params.text"
     understand = {
         "tag": "understand",
         "model_id": models["queries"],
         "function_name": "remote",
-        "input_map": [{"text": f"query.hybrid.queries[0].match.{plan.text}.query"}],
-        "output_map": [{"query.hybrid.queries[0]": "query", text: "text"}],
+        "input_map": [{"text": f"{typed}.match.{plan.text}.query"}],
+        "output_map": [{typed: "query", text: "text"}],
     }
     score = {
         "tag": "score",
@@ -258,12 +258,20 @@ def index_template(plan: PluginPlan, dimension: int) -> dict[str, Any]:
     return {**body, "_meta": {"description": mark(body)}}
 
 
-def example_query(plan: PluginPlan, text: str, size: int = SHOWN) -> dict[str, Any]:
-    """A search as any client can send it, with `search_pipeline` in its body."""
-    nearest = {"query_text": text, "k": DEPTH, "method_parameters": {"ef_search": BREADTH * DEPTH}}
+def example_query(
+    plan: PluginPlan, text: str, size: int = SHOWN, required: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A search as any client can send it, with `search_pipeline` in its body.
+
+    `required` is a query that all hits must match: it is in both legs, in the second one where the graph search heeds it.
+    """
+    nearest: dict[str, Any] = {"query_text": text, "k": DEPTH, "method_parameters": {"ef_search": BREADTH * DEPTH}}
+    words: dict[str, Any] = {"must": [{"match": {plan.text: {"query": text}}}]}
+    if required:
+        nearest["filter"], words["filter"] = required, [required]
     windows = f"{OWN}.windows"
     nested = {"path": windows, "score_mode": "max", "query": {"neural": {f"{windows}.vector": nearest}}}
-    legs = [{"match": {plan.text: {"query": text}}}, {"nested": nested}]
+    legs = [{"bool": words}, {"nested": nested}]
     return {
         "size": size,
         "_source": {"excludes": [windows]},

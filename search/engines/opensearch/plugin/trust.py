@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -13,6 +15,8 @@ from search.engines.opensearch.plugin.resources import PluginPlan
 
 REGEX: Final = "plugins.ml_commons.trusted_connector_endpoints_regex"
 PRIVATE: Final = "plugins.ml_commons.connector.private_ip_enabled"
+_PRIVATE_SET: Final = "Allowed private addresses."
+_LIST_WAS: Final = "Trusted before: {}."
 _SIGNS: Final = ("trusted connector endpoint", "private ip")
 
 
@@ -37,27 +41,57 @@ def _may_be_private(address: str) -> bool:
         return True
 
 
-def trust(cluster: Cluster, plan: PluginPlan) -> dict[str, Any]:
-    """Let the cluster trust the server's addresses, also private ones; returns what was set."""
+def trust(cluster: Cluster, plan: PluginPlan) -> tuple[dict[str, Any], str]:
+    """Let the cluster trust the server's addresses, also private ones.
+
+    Returns what was set, and a note of what was at its default before, by which `distrust` can undo it ("": nothing was).
+    """
     needed = needed_settings(cluster, plan)
-    if needed:
-        cluster.write("PUT", "/_cluster/settings", {"persistent": needed})
-    return needed
+    if not needed:
+        return {}, ""
+    before = _set(cluster)
+    cluster.write("PUT", "/_cluster/settings", {"persistent": needed})
+    notes = [_PRIVATE_SET] if PRIVATE in needed and PRIVATE not in before else []
+    if REGEX in needed and REGEX not in before:
+        notes.append(_LIST_WAS.format(_digest(needed[REGEX][:-1])))
+    return needed, "".join(f" {note}" for note in notes)
 
 
-def distrust(cluster: Cluster, plan: PluginPlan) -> bool:
-    """Take the server's addresses from what the cluster trusts; others, and whether private ones count, stay."""
+def distrust(cluster: Cluster, plan: PluginPlan, notes: str = "") -> list[str]:
+    """Take the server's addresses from what the cluster trusts; returns the settings that were changed.
+
+    What others trust stays. What was at its default before us, by the `notes` of `trust`, is again, unless it was changed.
+    """
+    there, undone = _set(cluster), {}
+    trusted = there.get(REGEX) or []
+    if plan.trusted in trusted:
+        left = [item for item in trusted if item != plan.trusted]
+        undone[REGEX] = None if not left or _LIST_WAS.format(_digest(left)) in notes else left
+    if _PRIVATE_SET in notes and PRIVATE in there:
+        undone[PRIVATE] = None
+    if undone:
+        cluster.write("PUT", "/_cluster/settings", {"persistent": undone})
+    return sorted(undone)
+
+
+def _set(cluster: Cluster) -> dict[str, Any]:
+    """The settings of the cluster that are not at their defaults."""
     found = cluster.read("GET", "/_cluster/settings", params={"flat_settings": "true"})
-    trusted = found.get("persistent", {}).get(REGEX) or []
-    if plan.trusted not in trusted:
-        return False
-    left = [item for item in trusted if item != plan.trusted]
-    cluster.write("PUT", "/_cluster/settings", {"persistent": {REGEX: left or None}})
-    return True
+    return {**found.get("persistent", {}), **found.get("transient", {})}
+
+
+def _digest(trusted: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(trusted).encode()).hexdigest()[:12]
 
 
 def explain_refusal(error: MedleyError, plan: PluginPlan) -> MedleyError:
-    """What to do where the cluster does not send requests to the server; any other error as it is."""
+    """What to do where the cluster does not send requests to the server, or without a token; any other error as it is."""
+    if "an access token is required" in error.message:
+        return InvalidInput(
+            f"the model server at {plan.endpoint} wants a token: make one with `medley tokens add` where it runs, and name the "
+            "file that holds it in MEDLEY_INFERENCE_TOKEN_FILE",
+            field="MEDLEY_INFERENCE_TOKEN_FILE",
+        )
     if not any(sign in error.message.lower() for sign in _SIGNS):
         return error
     settings = json.dumps({"persistent": {REGEX: [plan.trusted], PRIVATE: True}})

@@ -1,0 +1,386 @@
+"""`medley plugin` on a real node with ML Commons, as a user of OpenSearch sees it: with HTTP and JSON alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import opensearch_node
+import pytest
+import urllib3
+from command_line import environment, medley, quick_command
+from opensearch_node import free_port
+
+from evaluation.corpus.indexing import index_all
+from mappings.documents import EVERY_LABEL, Access, Document, Section
+from search.bootstrap import Medley
+from search.query import Query
+from search.settings import Settings
+
+pytestmark = [pytest.mark.opensearch, pytest.mark.slow]
+
+NODE = {"plugins.ml_commons.only_run_on_ml_node": "false"}
+MODELS = {"MEDLEY_ENCODER": "", "MEDLEY_RERANKER": ""}
+NAME = "medley-abstracts"
+SETTINGS = [
+    f"plugins.ml_commons.{name}" for name in ("connector.private_ip_enabled", "trusted_connector_endpoints_regex")
+]
+STEPS = ["documents", "queries", "vectors", "scores", "rerank"]
+PARTS = [*(["model", f"{NAME}-{step}"] for step in STEPS), *([what, NAME] for what in (
+    "ingest pipeline", "search pipeline", "index template"))]  # fmt: skip
+
+TEXTS = {
+    "1": ("Aspirin after a myocardial infarction", "Aspirin lowered the risk of a second infarction by a fifth."),
+    "2": ("Walking and falls", "Daily walks made falls rarer in people over 80. No patient had a stroke."),
+    "3": ("Sleep in adolescents", "Short sleep went along with higher blood pressure at the age of 15."),
+    "4": ("", "Patients with COPD who stopped smoking lived longer. Pneumonia was seen in a tenth of them."),
+    "5": ("Statins and muscle pain", "Muscle pain was as frequent with placebo as with statins."),
+    "6": (
+        "Heart failure and salt",
+        "A diet with little salt did not keep patients with heart failure out of hospital.",
+    ),
+}
+CLAIMS = ["Aspirin prevents heart attacks", "Quitting smoking prolongs life with COPD", "Statins cause muscle pain"]
+
+
+@contextmanager
+def model_server(home: Path, port: int) -> Iterator[str]:
+    command = quick_command("inference", "--port", str(port))
+    with (home / "inference.log").open("a") as log:
+        process = subprocess.Popen(command, env=environment(home, **MODELS), stderr=log)
+        try:
+            _await(f"http://127.0.0.1:{port}/readyz")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+def _await(address: str) -> None:
+    until = time.monotonic() + 90
+    while time.monotonic() < until:
+        try:
+            if urllib3.request("GET", address, retries=False).status == 200:
+                return
+        except urllib3.exceptions.HTTPError:
+            time.sleep(0.1)
+    raise AssertionError(f"{address} did not answer")
+
+
+class World:
+    """A node, a model server, and the command line over both."""
+
+    def __init__(self, node: str, server: str, home: Path) -> None:
+        self.node, self.server, self.home = node, server, home
+
+    def send(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+        content = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
+        answer = urllib3.request(
+            method, f"{self.node}{path}", body=content, headers={"Content-Type": "application/json"}, retries=False
+        )
+        assert answer.status == status, answer.data[:1_000]
+        return answer.json()
+
+    def there(self, path: str) -> Any:
+        """What is at an address; {} if nothing is."""
+        answer = urllib3.request("GET", f"{self.node}{path}", retries=False)
+        return answer.json() if answer.status == 200 else {}
+
+    def plugin(self, *arguments: str, code: int = 0) -> Any:
+        ran = self.run(*arguments, "--json")
+        assert ran.returncode == code, ran.stderr
+        return json.loads(ran.stdout) if code == 0 or ran.stdout else ran.stderr
+
+    def refused(self, *arguments: str) -> str:
+        ran = self.run(*arguments)
+        assert ran.returncode != 0, ran.stdout
+        return ran.stderr
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        places = ("--opensearch", self.node, "--server", self.server)
+        return medley(self.home, "plugin", *arguments[:1], *places, *arguments[1:], **MODELS)
+
+    def search(self, text: str, index: str = f"{NAME}-1", size: int = 10) -> list[dict[str, Any]]:
+        body = json.loads(self.run("query", text, "--size", str(size)).stdout)
+        found: list[dict[str, Any]] = self.send("POST", f"/{index}/_search", body)["hits"]["hits"]
+        return found
+
+    def put(self, index: str, name: str, document: dict[str, Any], status: int = 201) -> Any:
+        return self.send("PUT", f"/{index}/_doc/{name}?refresh=true", document, status)
+
+    def left(self) -> dict[str, Any]:
+        """What of the plug-in is on the cluster, asked without our code."""
+        everything = {"size": 100, "query": {"match_all": {}}}
+        found = {
+            what: [
+                item["_source"]["name"]
+                for item in self.send("POST", f"/_plugins/_ml/{what}/_search", everything)["hits"]["hits"]
+            ]
+            for what in ("models", "connectors", "model_groups")
+        }
+        found["ingest"] = list(self.there("/_ingest/pipeline"))
+        found["search"] = list(self.there("/_search/pipeline"))
+        found["templates"] = [item["name"] for item in self.send("GET", "/_index_template")["index_templates"]]
+        settings = self.send("GET", "/_cluster/settings?flat_settings=true")["persistent"]
+        found["trusted"] = {name: value for name, value in settings.items() if "connector" in name}
+        return found
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    home = tmp_path_factory.mktemp("home")
+    with (
+        opensearch_node.running("768m", NODE, profiles=opensearch_node.ML) as node,
+        model_server(home, free_port()) as server,
+    ):
+        yield World(node.url, server, home)
+
+
+@pytest.fixture
+def installed(world: World) -> Iterator[World]:
+    world.plugin("install", "--trust")
+    for name, (title, text) in TEXTS.items():
+        world.put(f"{NAME}-1", name, {"title": title, "text": text, "year": 2000 + int(name)})
+    yield world
+    world.send("DELETE", f"/{NAME}-1")
+    world.plugin("remove")
+
+
+def test_a_cluster_that_does_not_trust_the_server_says_what_to_set(world: World) -> None:
+    message = world.refused("install")
+    assert f"the cluster does not trust {world.server}: install with --trust" in message
+    assert "plugins.ml_commons.trusted_connector_endpoints_regex" in message
+    world.plugin("remove")
+
+
+def test_what_is_installed_twice_is_unchanged_and_removed_without_a_trace(world: World) -> None:
+    before = world.left()
+    assert "nothing of medley-abstracts is installed" in world.refused("upgrade")
+    made = world.plugin("install", "--trust")
+    assert [[item["what"], item["name"]] for item in made["changes"]] == [["model group", NAME], *PARTS]
+    assert {item["action"] for item in made["changes"]} == {"made"}
+    assert world.plugin("status") == {"parts": [{"what": a, "name": b, "state": "ready"} for a, b in PARTS]}
+    again = world.plugin("install", "--trust")
+    assert {item["action"] for item in again["changes"]} == {"unchanged"}
+    assert again["settings"] == {}
+    assert {item["action"] for item in world.plugin("upgrade")["changes"]} == {"unchanged"}
+    removed = world.plugin("remove")
+    assert [item["name"] for item in removed["changes"] if item["what"] == "cluster setting"] == SETTINGS
+    assert world.left() == before
+    assert world.plugin("remove") == {"changes": []}
+
+
+def test_what_others_trust_stays(world: World) -> None:
+    theirs = {SETTINGS[1]: ["^https://theirs/.*$"], SETTINGS[0]: True}
+    world.send("PUT", "/_cluster/settings", {"persistent": theirs})
+    world.plugin("install", "--trust")
+    assert len(world.left()["trusted"][SETTINGS[1]]) == 2
+    world.plugin("remove")
+    assert world.left()["trusted"] == {SETTINGS[0]: "true", SETTINGS[1]: theirs[SETTINGS[1]]}
+    world.send("PUT", "/_cluster/settings", {"persistent": dict.fromkeys(theirs)})
+
+
+def test_a_client_of_its_own_gets_reranked_hits(installed: World) -> None:
+    hits = installed.search("Aspirin prevents heart attacks")
+    assert hits[0]["_id"] == "1"
+    assert set(hits[0]["_source"]) == {"title", "text", "year", "medley", "previous_score"}
+    assert "windows" not in hits[0]["_source"]["medley"]
+    scores = [hit["_score"] for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert [hit["_id"] for hit in installed.search("Aspirin prevents heart attacks", size=2)] == [
+        hit["_id"] for hit in hits[:2]
+    ]
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Medley]:
+    medley = Medley.open(Settings(home=tmp_path_factory.mktemp("gateway")))
+    medley.collections.create("abstracts")
+    documents = [
+        Document(name, title, (Section("", text),), frozenset(["public"])) for name, (title, text) in TEXTS.items()
+    ]
+    medley.collections.store("abstracts").put(documents)
+    index_all(medley, "abstracts")
+    yield medley
+    medley.close()
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_order_and_the_scores_are_those_of_the_gateway(installed: World, gateway: Medley, claim: str) -> None:
+    query = Query("abstracts", Access("test", frozenset([EVERY_LABEL])), claim, deadline_ms=0, stances=False)
+    wanted = [(hit.document, hit.score) for hit in gateway.search(query).hits]
+    found = [(hit["_id"], hit["_score"]) for hit in installed.search(claim)]
+    assert [name for name, _ in found] == [name for name, _ in wanted]
+    assert [score for _, score in found] == pytest.approx([score for _, score in wanted], abs=2e-3)
+
+
+def test_what_documents_assert_can_be_asked_for_and_counted(installed: World) -> None:
+    def ids(query: str) -> list[str]:
+        body = {"query": {"query_string": {"query": query}}}
+        return [hit["_id"] for hit in installed.send("POST", f"/{NAME}-1/_search", body)["hits"]["hits"]]
+
+    assert ids('medley.ruled_out:"stroke"') == ["2"]
+    assert ids('medley.present:"pneumonia"') == ["4"]
+    facet = {"size": 0, "aggs": {"present": {"terms": {"field": "medley.present", "size": 100}}}}
+    counted = installed.send("POST", f"/{NAME}-1/_search", facet)["aggregations"]["present"]["buckets"]
+    assert {"key": "pneumonia", "doc_count": 1} in counted
+
+
+def test_filters_hold_in_both_legs(installed: World) -> None:
+    late = {"range": {"year": {"gte": 2003}}}
+    asked = installed.run("query", CLAIMS[0], "--filter", json.dumps(late)).stdout
+    inside = installed.send("POST", f"/{NAME}-1/_search", json.loads(asked))["hits"]["hits"]
+    around = json.loads(installed.run("query", CLAIMS[0]).stdout)
+    around["query"]["hybrid"]["filter"] = late
+    outside = installed.send("POST", f"/{NAME}-1/_search", around)["hits"]["hits"]
+    assert {hit["_id"] for hit in inside} == {"3", "4", "5", "6"}
+    assert [hit["_id"] for hit in inside] == [hit["_id"] for hit in outside]
+    assert "--filter is no JSON" in installed.refused("query", "aspirin", "--filter", "{")
+    assert "--filter is no query" in installed.refused("query", "aspirin", "--filter", "[]")
+
+
+def test_documents_are_read_in_whichever_form_they_come(installed: World) -> None:
+    installed.put(f"{NAME}-1", "list", {"text": ["Gout is painful.", "No fever was seen."]})
+    found = installed.send("GET", f"/{NAME}-1/_doc/list")["_source"]
+    assert (found["title"], found["text"]) == ("", ["Gout is painful.", "No fever was seen."])
+    assert "fever" in found["medley"]["ruled_out"]
+    assert len(found["medley"]["windows"][0]["vector"]) == 384
+    refused = installed.put(f"{NAME}-1", "empty", {"year": 2000}, status=400)
+    assert "the document has no text" in json.dumps(refused)
+    hits = installed.search("painful gout")
+    assert hits[0]["_id"] == "list"
+
+
+def test_the_reranker_serves_the_processors_of_opensearch_too(installed: World) -> None:
+    (model,) = [hit["_id"] for hit in installed.send(
+        "POST", "/_plugins/_ml/models/_search", {"query": {"term": {"name.keyword": f"{NAME}-rerank"}}})["hits"]["hits"]]  # fmt: skip
+    processor = {"rerank": {"ml_opensearch": {"model_id": model}, "context": {"document_fields": ["text"]}}}
+    text = "Statins cause muscle pain"
+    body = {
+        "query": {"match_all": {}},
+        "ext": {"rerank": {"query_context": {"query_text": text}}},
+        "search_pipeline": {"response_processors": [processor]},
+    }
+    found = installed.send("POST", f"/{NAME}-1/_search", body)["hits"]["hits"]
+    assert found[0]["_id"] == "5"
+    assert len(found) == len(TEXTS)
+
+
+def test_a_query_of_another_form_is_refused_by_name(installed: World) -> None:
+    body = {"query": {"match": {"text": "aspirin"}}, "search_pipeline": NAME}
+    answer = installed.send("POST", f"/{NAME}-1/_search", body, status=400)
+    assert "query.hybrid.queries[0].bool.must[0].match.text.query" in json.dumps(answer)
+
+
+def test_what_is_half_there_or_stopped_is_mended(installed: World) -> None:
+    model = next(
+        hit["_id"]
+        for hit in installed.send("POST", "/_plugins/_ml/models/_search", {"query": {"match_all": {}}})["hits"]["hits"]
+        if hit["_source"]["name"] == f"{NAME}-scores"
+    )
+    installed.send("POST", f"/_plugins/_ml/models/{model}/_undeploy")
+    installed.send("DELETE", f"/_ingest/pipeline/{NAME}")
+    states = {(item["what"], item["name"]): item["state"] for item in installed.plugin("status", code=1)["parts"]}
+    assert states["model", f"{NAME}-scores"] == "not deployed"
+    assert states["ingest pipeline", NAME] == "missing"
+    actions = {(item["what"], item["name"]): item["action"] for item in installed.plugin("install")["changes"]}
+    assert actions["model", f"{NAME}-scores"] == "mended"
+    assert installed.search(CLAIMS[0])[0]["_id"] == "1"
+
+
+def test_another_server_or_field_replaces_what_was_made(installed: World) -> None:
+    changed = installed.plugin("install", "--title", "headline")["changes"]
+    replaced = {item["what"] for item in changed if item["action"] == "replaced"}
+    assert replaced == {"ingest pipeline", "search pipeline", "index template"}
+    assert {item["state"] for item in installed.plugin("status", code=1)["parts"]} == {"ready", "outdated"}
+    assert {item["state"] for item in installed.plugin("status", "--title", "headline")["parts"]} == {"ready"}
+
+
+def test_nothing_of_someone_else_is_touched(world: World) -> None:
+    theirs = {"description": "mine", "processors": []}
+    world.send("PUT", "/_ingest/pipeline/medley-articles", theirs)
+    before = world.left()
+    message = world.refused("install", "--trust", "--kind", "articles")
+    assert "has an ingest pipeline medley-articles that `medley plugin` did not make" in message
+    assert {**world.left(), "trusted": {}} == {**before, "trusted": {}}
+    parts = world.plugin("status", "--kind", "articles", code=1)["parts"]
+    assert {"what": "ingest pipeline", "name": "medley-articles", "state": "someone else's"} in parts
+    world.plugin("remove", "--kind", "articles")
+    assert world.send("GET", "/_ingest/pipeline/medley-articles") == {"medley-articles": theirs}
+    world.send("DELETE", "/_ingest/pipeline/medley-articles")
+
+
+def test_a_template_of_someone_else_can_be_in_the_way(world: World) -> None:
+    world.send("PUT", "/_index_template/theirs", {"index_patterns": ["medley-*"], "priority": 100})
+    message = world.refused("install", "--trust")
+    assert "another index template wants medley-abstracts-*" in message
+    world.plugin("install", "--priority", "200")
+    world.send("DELETE", "/_index_template/theirs")
+    world.plugin("remove")
+
+
+def test_documents_that_are_there_are_copied_once_and_read(world: World) -> None:
+    world.plugin("install", "--trust")
+    for name, (title, text) in TEXTS.items():
+        world.put("old", name, {"title": title, "text": text})
+    world.put("old", "empty", {"year": 1999})
+    ran = world.plugin("backfill", "old", f"{NAME}-new", code=1)
+    reasons = ran.pop("reasons")
+    assert ran == {"total": 7, "copied": 6, "present": 0, "failed": 1}
+    assert "the document has no text" in reasons["empty"]
+    again = world.plugin("backfill", "old", f"{NAME}-new", code=1)
+    assert (again["copied"], again["present"]) == (0, 6)
+    assert world.search("Aspirin prevents heart attacks", f"{NAME}-new")[0]["_id"] == "1"
+    assert "name one like medley-abstracts-*" in world.refused("backfill", "old", "elsewhere")
+    assert "no such index" in world.refused("backfill", "missing", f"{NAME}-new")
+    removed = world.plugin("remove")["changes"]
+    assert {"what": "setting of", "name": f"{NAME}-new", "action": "removed"} in removed
+    world.put(f"{NAME}-new", "later", {"text": "Indexed without Medley."})
+    for index in ("old", f"{NAME}-new", "elsewhere"):
+        world.send("DELETE", f"/{index}")
+
+
+def test_a_model_server_that_is_gone_fails_searches_and_documents_aloud(installed: World, tmp_path: Path) -> None:
+    port = free_port()
+    with model_server(tmp_path, port) as other:
+        world = World(installed.node, other, tmp_path)
+        world.plugin("install", "--trust")
+    body = json.loads(world.run("query", "aspirin").stdout)
+    answer = urllib3.request("POST", f"{world.node}/{NAME}-1/_search", json=body, retries=False)
+    assert answer.status >= 400
+    refused = urllib3.request("PUT", f"{world.node}/{NAME}-1/_doc/late", json={"text": "Late."}, retries=False)
+    assert refused.status >= 400
+    world.plugin("remove")
+    installed.plugin("install", "--trust")
+
+
+def test_the_server_wants_its_token(world: World, tmp_path: Path) -> None:
+    made = medley(tmp_path, "tokens", "add", "cluster", "--label", "public", "--json")
+    token = json.loads(made.stdout)["token"]
+    with model_server(tmp_path, free_port()) as server:
+        guarded = World(world.node, server, tmp_path)
+        assert "wants a token: make one with `medley tokens add`" in guarded.refused("install", "--trust")
+        (tmp_path / "token").write_text(token)
+        os.environ["MEDLEY_INFERENCE_TOKEN_FILE"] = str(tmp_path / "token")
+        try:
+            changes = guarded.plugin("install", "--trust")["changes"]
+            assert {item["action"] for item in changes if item["what"] == "model"} == {"replaced", "removed"}
+            shown = world.send("POST", "/_plugins/_ml/connectors/_search", {"query": {"match_all": {}}})
+            assert token not in json.dumps(shown)
+            guarded.plugin("remove")
+        finally:
+            del os.environ["MEDLEY_INFERENCE_TOKEN_FILE"]
+
+
+def test_a_node_without_ml_commons_is_named(node: Any, tmp_path: Path) -> None:
+    ran = medley(tmp_path, "plugin", "install", "--opensearch", node.url)
+    assert ran.returncode != 0
+    assert "lacks opensearch-ml: install them on its nodes" in ran.stderr
