@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -19,7 +20,10 @@ from command_line import environment, medley, quick_command
 from opensearch_node import free_port
 
 from evaluation.corpus.indexing import index_all
+from evaluation.relevance import bulk_lines, judgement_list, rank_eval
+from evaluation.task import Corpus, Question, Task
 from mappings.documents import EVERY_LABEL, Access, Document, Section
+from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.query import Query
 from search.settings import Settings
@@ -48,6 +52,17 @@ TEXTS = {
     ),
 }
 CLAIMS = ["Aspirin prevents heart attacks", "Quitting smoking prolongs life with COPD", "Statins cause muscle pain"]
+
+
+TASK = Task(
+    "invented",
+    Corpus(
+        "invented", "abstracts", lambda: iter([Document("1", "A title", (Section("", "One."), Section("", "Two.")))])
+    ),
+    (Question("a", CLAIMS[0]), Question("b", CLAIMS[2])),
+    {"a": {"1": 1}, "b": {"5": 1}},
+    ("nDCG@10",),
+)
 
 
 @contextmanager
@@ -259,6 +274,13 @@ def test_documents_are_read_in_whichever_form_they_come(installed: World) -> Non
     assert hits[0]["_id"] == "list"
 
 
+def test_rank_eval_measures_what_words_find(installed: World) -> None:
+    found = installed.send("POST", f"/{NAME}-1/_rank_eval", rank_eval(TASK, f"{NAME}-1", ["title", "text"]))
+    assert found["failures"] == {}
+    assert found["details"]["a"]["hits"][0]["hit"]["_id"] == "1"
+    assert found["metric_score"] == pytest.approx(1.0)
+
+
 def test_the_reranker_serves_the_processors_of_opensearch_too(installed: World) -> None:
     (model,) = [hit["_id"] for hit in installed.send(
         "POST", "/_plugins/_ml/models/_search", {"query": {"term": {"name.keyword": f"{NAME}-rerank"}}})["hits"]["hits"]]  # fmt: skip
@@ -384,3 +406,14 @@ def test_a_node_without_ml_commons_is_named(node: Any, tmp_path: Path) -> None:
     ran = medley(tmp_path, "plugin", "install", "--opensearch", node.url)
     assert ran.returncode != 0
     assert "lacks opensearch-ml: install them on its nodes" in ran.stderr
+
+
+def test_judgements_have_the_forms_of_opensearch() -> None:
+    ratings = [{"docId": "1", "rating": "1.0"}]
+    assert judgement_list(TASK)["judgmentRatings"][0] == {"query": CLAIMS[0], "ratings": ratings}
+    assert list(bulk_lines(TASK, "i", "t", "x")) == [
+        {"index": {"_index": "i", "_id": "1"}},
+        {"t": "A title", "x": "One.\n\nTwo."},
+    ]
+    with pytest.raises(InvalidInput, match="judges passages"):
+        judgement_list(dataclasses.replace(TASK, unit="passage"))

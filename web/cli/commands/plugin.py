@@ -209,6 +209,38 @@ def query(words: str, size: int, required: str) -> None:
     click.echo(json.dumps(example_query(_place().plan(), words, size, _parse(required)), indent=2, ensure_ascii=False))
 
 
+@plugin.command()
+@placed
+@click.argument("suite")
+@click.option("--index", required=True, help="The index that holds the suite's documents.")
+@click.option(
+    "--form",
+    type=click.Choice(["rank-eval", "search-relevance", "bulk"]),
+    default="rank-eval",
+    show_default=True,
+    help="For `_rank_eval`, for Search Relevance Workbench, or the suite's documents for `_bulk`.",
+)
+def judgements(suite: str, index: str, form: str) -> None:
+    """Print the judgements of a SUITE of `medley evaluate`, to measure the index by OpenSearch's own tools."""
+    from evaluation.relevance import bulk_lines, judgement_list, rank_eval
+    from evaluation.suite import SuiteOptions
+    from evaluation.suites.registry import find_suite
+    from mappings.errors import InvalidInput
+
+    place, options = _place(), SuiteOptions(variants=False)
+    tasks = find_suite(suite, options).tasks(read_settings(), options)
+    if not tasks:
+        raise InvalidInput(f"{suite} asks no questions of one index: choose another suite", field="suite")
+    task = tasks[0]
+    if form == "bulk":
+        for line in bulk_lines(task, index, place.title, place.text):
+            click.echo(json.dumps(line, ensure_ascii=False))
+        return
+    fields = [place.title, place.text]
+    body = rank_eval(task, index, fields) if form == "rank-eval" else judgement_list(task)
+    click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+
+
 def _parse(required: str) -> Mapping[str, Any] | None:
     from mappings.errors import InvalidInput
 
