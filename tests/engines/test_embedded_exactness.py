@@ -17,10 +17,12 @@ from mappings.analysis.words import terms
 from mappings.collection import load
 from mappings.documents import Access, Passage
 from search.engines.embedded import nearest as module
+from search.engines.embedded import signs
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.nearest import nearest, plain_products
 from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
+from search.engines.embedded.signs import SignBits, nearest_by_signs, plain_distances
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery
 
@@ -109,6 +111,55 @@ def test_nearest_neighbours_are_those_of_float32(share, library, monkeypatch):
         assert scores == pytest.approx(vectors[found] @ query, abs=2e-3)
         recalls.append(len(set(found) & set(expected)) / len(expected))
     assert np.mean(recalls) >= 0.995
+
+
+@pytest.mark.parametrize("library", ["numkong", "numpy"])
+@pytest.mark.parametrize("share", [1.0, 0.9, 0.3, 0.01])
+def test_signs_choose_among_many_rows_and_change_hardly_anything(share, library, monkeypatch):
+    if library == "numpy":
+        monkeypatch.setattr(module, "numkong", None)
+        monkeypatch.setattr(signs, "numkong", None)
+    centres = unit_rows(5, 40, 96)
+    vectors = centres[np.arange(90_000) % 40] + 0.9 * unit_rows(6, 90_000, 96)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[::1_000] = np.nan
+    parts, known = quantise(vectors), SignBits(96)
+    allowed = np.sort(np.random.default_rng(7).permutation(90_000)[: int(90_000 * share)])
+    recalls = []
+    for query in centres[:8] + 0.5 * unit_rows(8, 8, 96):
+        found, scores = nearest(parts, allowed, query, 100, known)
+        expected, _ = nearest(parts, allowed, query, 100)
+        assert np.all(np.diff(scores) <= 0)
+        assert not np.isnan(scores).any()
+        recalls.append(len(set(found) & set(expected)) / len(expected))
+    assert np.mean(recalls) >= 0.98
+
+
+def test_signs_grow_with_the_slots_and_serve_older_snapshots():
+    vectors = unit_rows(9, 500, 20)
+    vectors[[3, 400]] = np.nan
+    _, coarse, scale = quantise(vectors)
+    known = SignBits(20)
+    first, empty = known.of(coarse[:300], scale[:300])
+    assert (first.shape, empty.tolist()) == ((300, 3), [3])
+    every, empty = known.of(coarse, scale)
+    assert (every.shape, empty.tolist()) == ((500, 3), [3, 400])
+    assert np.array_equal(np.unpackbits(every, axis=1)[:, :20].astype(bool), coarse > 0)
+    older, empty = known.of(coarse[:300], scale[:300])
+    assert (np.array_equal(older, first), empty.tolist()) == (True, [3])
+
+
+def test_distances_count_the_bits_that_differ():
+    generator = np.random.default_rng(10)
+    bits, query = generator.integers(0, 256, (70_000, 12), np.uint8), generator.integers(0, 256, 12, np.uint8)
+    wanted = np.unpackbits(bits ^ query, axis=1).sum(1)
+    assert np.array_equal(plain_distances(bits, query), wanted)
+    assert np.array_equal(signs._distances(bits, query), wanted)
+    allowed = np.arange(0, 70_000, 7)
+    plain = np.unpackbits(query)[:90].astype(np.float32) - 0.5
+    found = nearest_by_signs((bits, np.empty(0, np.int64)), allowed, plain, 50)
+    own = np.unpackbits(bits ^ np.packbits(plain > 0), axis=1).sum(1)[allowed]
+    assert found.tolist() == allowed[own <= np.sort(own)[49]].tolist()
 
 
 def test_an_empty_or_small_choice_is_answered_whole():

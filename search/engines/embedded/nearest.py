@@ -1,6 +1,8 @@
 """Nearest neighbours by exhaustive search: an int8 scan of all rows selects candidates, float16 rows rank them.
 
-Measured with 384 dimensions: recall .9998 of the float32 order at 100, in a fraction of its time, under any filter.
+Measured with 384 dimensions: recall .9998 of the float32 order at 100, in a fraction of its time, under any filter. Of many
+rows only those are scanned whose signs differ least from the query's (`search.engines.embedded.signs`): of 222,528 rows
+with 300 claims, recall is .999, in a quarter of the time.
 `numkong` runs the scan where it is installed; numpy computes the same result more slowly.
 """
 
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
+from search.engines.embedded.signs import SignBits, nearest_by_signs
 
 numkong: Any = import_module("numkong") if find_spec("numkong") else None  # not every machine has a wheel
 
@@ -22,17 +25,30 @@ CANDIDATES: Final = 200
 _BLOCK: Final = 16_384
 _GATHER_BELOW: Final = 0.25
 # Below this share of allowed rows it is cheaper to gather them than to scan all.
+SIGNED: Final = 16_384
+_SIGNED_SHARE: Final = 1 / 64
+"""How many rows are chosen by their signs: so many, or this share of all where it is more."""
+_SIGNED_FROM: Final = 4
+"""As many times more rows than are chosen make choosing worth it."""
+_MANY: Final = 40
+"""As many times more rows than are wanted in the end are chosen at least."""
 _DECIMALS: Final = 6
 # The scores of equal rows can differ in the last bits by position in a block; rounded they tie, and ids decide.
 
 
-def nearest(parts: tuple[Any, ...], slots: Slots, query: NDArray[np.float32], count: int) -> tuple[Slots, NDArray[Any]]:
+def nearest(
+    parts: tuple[Any, ...], slots: Slots, query: NDArray[np.float32], count: int, signs: SignBits | None = None
+) -> tuple[Slots, NDArray[Any]]:
     """The `count` best of `slots` by inner product with `query` of shape (d,), best first, and their scores.
 
     `parts` are the float16 rows, int8 rows and scales of every slot; rows without a vector are never among the nearest.
+    With `signs` these choose among many rows first.
     """
     exact, coarse, scale = parts
     wanted = max(CANDIDATES, 2 * count)
+    chosen = max(SIGNED, int(len(slots) * _SIGNED_SHARE), _MANY * count)
+    if signs is not None and len(slots) >= _SIGNED_FROM * chosen:
+        slots = nearest_by_signs(signs.of(coarse, scale), slots, query, chosen)
     if len(slots) > wanted:
         scores = _scan(coarse, scale, slots, query)
         slots = slots[np.argpartition(-scores, wanted)[:wanted]]

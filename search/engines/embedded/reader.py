@@ -82,8 +82,8 @@ class IndexReader:
                 self._description = EmbeddedIndexDescription.load(self._folder)
                 self._index = open_index(self._folder)
             self._index.reload()
-            tables = self._current[1].patients.tables if self._current else {}
-            return Snapshot(self._folder, self._description, self._index, commit, tables)
+            earlier = self._current[1] if self._current else None
+            return Snapshot(self._folder, self._description, self._index, commit, earlier)
 
     def _stamp(self) -> _Stamp:
         try:

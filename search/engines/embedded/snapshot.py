@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -16,11 +15,13 @@ from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage, PassageMention, document_of, parse_passage_id
 from search.engines.codec import decode_fields
-from search.engines.embedded.cohorts.documents import SnapshotDocuments, Tables
+from search.engines.embedded.cohorts.documents import SnapshotDocuments
+from search.engines.embedded.masks import SlotMasks
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler, facet_of, facet_value
 from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
+from search.engines.embedded.signs import SignBits, make_signs
 from search.engines.embedded.tokens.files import SnapshotTokens
 from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
@@ -40,10 +41,8 @@ from search.query import (
 _FACET_FETCH: Final = 1_000
 _CEILING: Final = 20_000
 _GROWTH: Final = 3
-_MASKS: Final = 32
 _DECIMALS: Final = 4
 # Sums of float32 differ in the last bits by order; rounded, equal texts tie and their ids decide.
-
 _TOTAL: Final = " total"  # no field can have this name
 _COUNT: Final = {"value_count": {"field": "slot"}}
 
@@ -51,11 +50,12 @@ Hits = list[tuple[int, float]]
 
 
 class Snapshot:
-    """A searcher on one commit, its slots, and the cached slots of filters and access."""
+    """A searcher on one commit, its slots, and the cached slots of filters and access; `earlier` tables and signs are used on."""
 
     def __init__(
-        self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int, tables: Tables
+        self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int, earlier: Snapshot | None
     ) -> None:
+        self.signs: dict[str, SignBits] = earlier.signs if earlier else make_signs(description.dimensions)
         self.description = description
         self._index = index
         self._searcher = index.searcher()
@@ -63,11 +63,12 @@ class Snapshot:
         everything = slots_of_runs(self._firsts, self._rows)
         self._live = len(everything)
         self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if self._live else 0)
-        self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._masks = SlotMasks()
         self._plain = self.compiler({})
         self.tokens = SnapshotTokens(folder, description.tokens, self._searcher, self._slots, self._plain)
-        self.patients = SnapshotDocuments(self._searcher, self._slots, self._plain, tables)
+        self.patients: SnapshotDocuments = SnapshotDocuments(
+            self._searcher, self._slots, self._plain, earlier.patients.tables if earlier else {}
+        )
         firsts = TantivyQueryCompiler.firsts(index.schema)
         self.meta = IndexMeta(
             index=description.index,
@@ -217,7 +218,7 @@ class Snapshot:
         check_query_vector(self.meta.index, self.description.dimensions, name, vector)
 
         def fetch(limit: int) -> Hits:
-            slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit)
+            slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit, self.signs[name])
             return list(zip(slots.tolist(), map(float, scores), strict=True))
 
         spread = max(1.0, min(4.0, self._live / max(self.meta.documents, 1)))
@@ -273,16 +274,7 @@ class Snapshot:
     ) -> NDArray[np.int64]:
         """The slots that the caller may see and that match the filters, ascending; cached for this commit."""
         key = (frozenset(filters), access.key)
-        with self._lock:
-            if key in self._masks:
-                self._masks.move_to_end(key)
-                return self._masks[key]
-        slots = self._slots_of(compiler.restriction(filters, access))
-        with self._lock:
-            self._masks[key] = slots
-            if len(self._masks) > _MASKS:
-                self._masks.popitem(last=False)
-        return slots
+        return self._masks.get(key, lambda: self._slots_of(compiler.restriction(filters, access)))
 
     def _slots_of(self, query: Any) -> NDArray[np.int64]:
         return slots_of_runs(*self._matching(query))
