@@ -45,7 +45,7 @@ def bench_plugin(settings: Settings) -> Report:
     """Times of both, and for how many claims they agree. Raises `InvalidInput` without a cluster, or without ML Commons on it."""
     task = scifact.task(settings)
     with model_server([]) as server:
-        medley = open_on_cluster(task, replace(settings, inference=server))
+        medley = open_on_cluster(task, replace(settings, inference=server, encoder="", reranker=""))
         cluster = engine_of(medley).cluster
         plan = PluginPlan(load(task.corpus.kind), server, INDEX)
         with _installed(cluster, plan), gateway(medley.settings) as address, _connections() as pool:

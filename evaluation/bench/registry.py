@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from search.settings import Settings
 
-BenchFunction = Callable[[Settings], dict[str, Any]]
-"""Settings → report, in the stable form of `medley bench --json`."""
+BenchFunction = Callable[..., dict[str, Any]]
+"""Settings → report, in the stable form of `medley bench --json`. One has an option of its own."""
 
 BENCHES: Final = (
     "search",
@@ -35,9 +35,11 @@ NOT_SHIPPED: Final = ("cascade", "poly", "discourse")
 """Benches of what no shipped kind has: a first stage of reranking, and a model that you train yourself."""
 ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "swap", "ingest")
 """Benches that need a cluster; `all` runs them too where the settings name one."""
+LARGE: Final = ("scale",)
+"""Benches that build what takes minutes and gigabytes."""
 WITH_ML_COMMONS: Final = ("plugin",)
 """Benches that need a cluster whose nodes have ML Commons."""
-NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *WITH_ML_COMMONS)
+NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *WITH_ML_COMMONS)
 
 
 def choose_benches(name: str, settings: Settings) -> Sequence[str]:

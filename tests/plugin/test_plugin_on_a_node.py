@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,14 @@ from typing import Any
 import opensearch_node
 import pytest
 import urllib3
+
+sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
 from command_line import environment, medley, quick_command
 from opensearch_node import free_port
+from test_bench_search import settings as small_scifact  # noqa: F401
 
+from evaluation.bench import plugin as bench
+from evaluation.bench.plugin import bench_plugin
 from evaluation.corpus.indexing import index_all
 from evaluation.relevance import bulk_lines, judgement_list, rank_eval
 from evaluation.task import Corpus, Question, Task
@@ -406,6 +412,23 @@ def test_a_node_without_ml_commons_is_named(node: Any, tmp_path: Path) -> None:
     ran = medley(tmp_path, "plugin", "install", "--opensearch", node.url)
     assert ran.returncode != 0
     assert "lacks opensearch-ml: install them on its nodes" in ran.stderr
+
+
+def test_the_bench_compares_both_ways_and_leaves_no_trace(
+    world: World,
+    small_scifact: Settings,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bench, "WARM_UP", 2)
+    before = world.left()
+    figures = bench_plugin(dataclasses.replace(small_scifact, opensearch=world.node, opensearch_prefix="bench"))[
+        "figures"
+    ]
+    assert figures["claims"] == 10
+    assert figures["same_first_share"] == 1.0
+    assert figures["overlap"] >= 0.7  # the texts of the small SciFact differ by their numbers only
+    assert {"p50_ratio", "p95_ratio", "plugin_p50_ms", "gateway_p95_ms", "documents_per_second"} <= figures.keys()
+    assert world.left() == before
 
 
 def test_judgements_have_the_forms_of_opensearch() -> None:

@@ -6,7 +6,7 @@ They need a cluster (`MEDLEY_OPENSEARCH`), and remove the indexes that they make
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +14,10 @@ import numpy as np
 from evaluation.corpus.index import open_corpus
 from evaluation.stages import ACCESS
 from evaluation.task import Task
-from mappings.analysis.passages import passages
+from mappings.clinical.placing import read_passages
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
-from mappings.documents import Passage
+from mappings.documents import Document, Passage
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.engines.opensearch.engine import OpenSearchEngine
@@ -85,9 +86,10 @@ def read_entries(medley: Medley, task: Task, collection: Collection, whole: bool
     """The corpus with its vectors, as the suite's index holds them: all rows, or their mean as one row per passage."""
     store, index = medley.collections.store(task.corpus.name), medley.engine.resolve(task.corpus.name).index
     names = [record.id for record in store.states(index, State.INDEXED, 2**62)]
+    reader = medley.collections.reader_of(collection)
     for start in range(0, len(names), BATCH):
         pieces = [
-            (stored, passages(stored.document, stored.version, collection))
+            (stored, indexed_passages(stored.document, stored.version, collection, reader))
             for stored in store.latest(names[start : start + BATCH]).values()
             if stored.document is not None
         ]
@@ -97,6 +99,13 @@ def read_entries(medley: Medley, task: Task, collection: Collection, whole: bool
             for stored, own in pieces
             if stored.document is not None and all(passage.id in rows for passage in own)
         ]
+
+
+def indexed_passages(
+    document: Document, version: int, collection: Collection, reader: ConceptReader | None
+) -> tuple[Passage, ...]:
+    """The passages as an index gives them back: read, and without what is searched only."""
+    return tuple(replace(item, also="") for item in read_passages(document, version, collection, reader))
 
 
 def _entry(stored: StoredDocument, own: tuple[Passage, ...], rows: Mapping[str, Any], whole: bool) -> IndexEntry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -228,16 +229,20 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 
 @click.command()
 @click.argument("name", type=click.Choice([*NAMES, "all"]))
+@click.option("--windows", type=click.IntRange(1_000), default=0, help="For scale: how many windows.")
 @json_option
-def bench(name: str, as_json: bool) -> None:
+def bench(name: str, windows: int, as_json: bool) -> None:
     """Measure speed and memory.
 
-    `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, and plugin, which
-    needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
+    `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale, which builds
+    gigabytes, and plugin, which needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
+    if windows and name != "scale":
+        raise InvalidInput(f"--windows is for scale, not for {name}", field="windows")
     for chosen in choose_benches(name, settings):
-        report = benches[chosen](settings)
+        run = partial(benches[chosen], windows=windows) if windows else benches[chosen]
+        report = run(settings)
         show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
 
 

@@ -243,7 +243,9 @@ class PluginInstallation:
 
     def _release_indexes(self) -> list[str]:
         """Take our ingest pipeline from the indexes that have it, so that documents can be indexed there without us."""
-        settings = self._cluster.read("GET", "/_all/_settings/index.default_pipeline", params={"flat_settings": "true"})
+        settings = self._cluster.read(
+            "GET", "/*,-.*/_settings/index.default_pipeline", params={"flat_settings": "true"}
+        )
         own = [
             name for name, item in settings.items() if item["settings"].get("index.default_pipeline") == self._plan.name
         ]

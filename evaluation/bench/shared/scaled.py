@@ -1,0 +1,142 @@
+"""A collection of any number of windows, made by program: real abstracts and their real vectors, then mixtures of them.
+
+Each further document has the sentences of two real abstracts in turns, as many as the first has, and the vectors of the
+first, each moved at random and brought back to unit length. So words, lengths and neighbourhoods are like those of real
+texts; what documents say is not.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from encoders.pooling import Floats, unit
+from evaluation.bench.shared.cluster import indexed_passages
+from evaluation.corpus.index import home, open_corpus
+from evaluation.task import Task
+from mappings.analysis.passages import passages
+from mappings.analysis.sentences import sentences
+from mappings.collection import Collection
+from mappings.documents import Document, Passage, Section
+from search.bootstrap import Medley
+from search.protocols import IndexEntry
+from search.settings import Settings
+from search.storage import State
+
+NAME: Final = "scaled"
+MOVED: Final = 0.35
+"""The length of the random move of a vector; what was moved has a cosine of about .94 with where it was."""
+COMMIT_EVERY: Final = 20_000
+BATCH: Final = 500
+_ALL: Final = 2**62
+_COMPLETE: Final = "complete.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RealText:
+    """A real document: its title, its sentences, and the vectors of its windows, shape (windows, d)."""
+
+    title: str
+    sentences: tuple[str, ...]
+    vectors: Floats
+
+
+def place(settings: Settings, windows: int) -> Settings:
+    """The settings of the home that holds so many windows."""
+    return replace(settings, home=home(settings).home / f"scaled-{windows}", opensearch="")
+
+
+def open_scaled(settings: Settings, task: Task, windows: int) -> tuple[Medley, Path]:
+    """A Medley whose collection `NAME` has at least so many windows, built if it is not there; and its exact vectors.
+
+    The file has float16 rows in the order of documents; `rows.npy` beside it the document's number of each.
+    """
+    chosen = place(settings, windows)
+    if not (chosen.home / _COMPLETE).is_file():
+        real = open_corpus(task.corpus, replace(settings, opensearch=""))
+        shutil.rmtree(chosen.home, ignore_errors=True)
+        _build(Medley.open(chosen), real, task.corpus.name, windows)
+    return Medley.open(chosen), chosen.home / "exact.f16"
+
+
+def _build(medley: Medley, real: Medley, name: str, windows: int) -> None:
+    collection = medley.collections.create(NAME, "abstracts")
+    (fingerprint,) = real.engine.resolve(name).encoders.values()
+    texts = list(_read(real, name))
+    dimension = texts[0].vectors.shape[1]
+    index = medley.engine.create(NAME, {"dense": (fingerprint, dimension)}).index
+    home_folder, numbers = medley.settings.home, []
+    made = _entries(texts, windows, collection)
+    with medley.engine.writer(index) as writer, (home_folder / "exact.f16").open("wb") as exact:
+        waiting = documents = 0
+        while batch := list(islice(made, BATCH)):
+            writer.write(batch)
+            for entry in batch:
+                exact.write(entry.vectors["dense"].astype(np.float16).tobytes())
+                numbers.append(np.full(len(entry.vectors["dense"]), documents, np.int32))
+                documents += 1
+            waiting += len(batch)
+            if waiting >= COMMIT_EVERY:
+                writer.commit()
+                waiting = 0
+        writer.commit()
+    medley.engine.publish(index)
+    np.save(home_folder / "rows.npy", np.concatenate(numbers))
+    (home_folder / _COMPLETE).write_text(json.dumps({"documents": documents, "windows": sum(map(len, numbers))}))
+
+
+def _read(medley: Medley, name: str) -> Iterator[RealText]:
+    store, collection = medley.collections.store(name), medley.collections.get(name)
+    index = medley.engine.resolve(name).index
+    names = [record.id for record in store.states(index, State.INDEXED, _ALL)]
+    reader = medley.collections.reader_of(collection)
+    for start in range(0, len(names), BATCH):
+        found = [item for item in store.latest(names[start : start + BATCH]).values() if item.document is not None]
+        split = {
+            item.id: indexed_passages(item.document, item.version, collection, reader)
+            for item in found
+            if item.document is not None
+        }
+        rows = medley.engine.vectors(index, [passage for own in split.values() for passage in own])
+        for item in found:
+            own = [rows[passage.id]["dense"] for passage in split[item.id] if passage.id in rows]
+            if item.document and own:
+                yield RealText(item.document.title, _sentences(item.document), np.concatenate(own).astype(np.float32))
+
+
+def _sentences(document: Document) -> tuple[str, ...]:
+    return tuple(
+        section.text[span.start : span.end] for section in document.sections for span in sentences(section.text)
+    )
+
+
+def _entries(texts: Sequence[RealText], windows: int, collection: Collection) -> Iterator[IndexEntry]:
+    """The documents, until they have so many windows: all real ones, then mixtures; the same in every run."""
+    draw, number, made = np.random.default_rng(0), 0, 0
+    while made < windows:
+        first = texts[number % len(texts)]
+        told, vectors = first.sentences, first.vectors
+        if number >= len(texts):
+            other = texts[int(draw.integers(len(texts)))].sentences
+            told = tuple(one for pair in zip(first.sentences, other, strict=False) for one in pair)[: len(told)] or told
+            moved = draw.normal(0, MOVED / np.sqrt(vectors.shape[1]), vectors.shape)
+            vectors = unit(vectors + moved.astype(np.float32))
+        yield _entry(number, first.title, told, vectors, collection)
+        number, made = number + 1, made + len(vectors)
+
+
+def _entry(number: int, title: str, told: Sequence[str], vectors: Floats, collection: Collection) -> IndexEntry:
+    document = Document(f"d{number:08}", title, (Section("", " ".join(told)),), frozenset(["public"]))
+    whole = passages(document, 1, replace(collection, max_words=_ALL))
+    return IndexEntry(document.id, 1, document.labels, {}, _one(whole), {"dense": vectors}, (len(vectors),))
+
+
+def _one(split: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    return split[:1]

@@ -1,0 +1,64 @@
+"""`medley bench scale` on a small collection: what is made by program, and the figures."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from test_bench_search import settings  # noqa: F401 - the same small SciFact
+
+from evaluation.bench.scale import bench_scale
+from evaluation.bench.shared.scaled import NAME, open_scaled, place
+from evaluation.suites import scifact
+from mappings.documents import Access
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
+from web.cli.main import cli
+
+WINDOWS = 400
+
+
+def test_documents_are_real_ones_first_and_then_mixtures(settings):  # noqa: F811
+    task = scifact.task(settings, distractors=True)
+    medley, exact = open_scaled(settings, task, WINDOWS)
+    meta = medley.engine.resolve(NAME)
+    assert (meta.documents, meta.rows) == (WINDOWS, WINDOWS)
+    numbers = np.load(exact.parent / "rows.npy")
+    rows = np.fromfile(exact, np.float16).reshape(len(numbers), -1).astype(np.float32)
+    assert numbers.tolist() == list(range(WINDOWS))
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=2e-3)
+    again = (rows[:135] * rows[135:270]).sum(1)  # each mixture beside the document whose vectors it has
+    assert 0.9 < again.mean() < 0.97
+    everybody = Access("test", frozenset({"*"}))
+    found = medley.engine.legs(LegsRequest(meta.index, LexicalQuery(terms=(("drug", 1.0),)), {}, everybody, 1_000))
+    assert len(found.rankings["bm25"]) > 200
+    before = (exact.stat().st_mtime_ns, open_scaled(settings, task, WINDOWS)[1].stat().st_mtime_ns)
+    assert before[0] == before[1]  # built once
+    (place(settings, WINDOWS).home / "complete.json").unlink()
+    assert open_scaled(settings, task, WINDOWS)[1].stat().st_mtime_ns > before[0]
+
+
+@pytest.mark.slow
+def test_bench_scale_tells_times_memory_and_recall(settings):  # noqa: F811
+    figures = bench_scale(settings, WINDOWS)["figures"]
+    assert {
+        "p95_ms",
+        "bm25_p50_ms",
+        "dense_p50_ms",
+        "encode_p50_ms",
+        "rss_mb",
+        "first_ms",
+        "build_seconds",
+    } <= figures.keys()
+    assert (figures["queries"], figures["documents"], figures["windows"]) == (10, WINDOWS, WINDOWS)
+    assert figures["recall"] >= 0.98
+    assert 0 < figures["p50_ms"] <= figures["p95_ms"]
+    assert figures["disk_mb"] > 0
+
+
+def test_the_option_is_for_this_bench_alone():
+    ran = CliRunner().invoke(cli, ["bench", "words", "--windows", "5000", "--json"])
+    assert ran.exit_code != 0
+    assert "--windows is for scale, not for words" in json.dumps([ran.output, str(ran.exception)])
