@@ -104,7 +104,7 @@ def _legs(medley: Medley, claims: Sequence[str], folder: Path) -> dict[str, floa
 def _recall(found: Sequence[str], products: Any) -> float:
     """The share of the first 100 that was found; any of those that tie with the last of them counts."""
     least = np.partition(products, -DEPTH)[-DEPTH] - _ROUNDING
-    return sum(products[int(name[1:])] >= least for name in found) / DEPTH
+    return float(np.mean([products[int(name[1:])] >= least for name in found]))
 
 
 def _best_products(queries: Any, folder: Path) -> Any:
