@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from flask import Flask, current_app
@@ -12,6 +12,9 @@ from flask.wrappers import Response
 
 from web.inference.pipeline_forms import document_form, query_form, rerank_form, scores_form, vectors_form
 from web.inference.pipelines import PipelineKinds
+
+MOST_HITS: Final = 1_000
+"""Hits of one search; only the best of them are read."""
 
 
 class PipelineServer:
@@ -46,7 +49,7 @@ class PipelineServer:
     def scores(self, kind: str) -> Response:
         """Hits with fused scores to their final scores, in input order."""
         with self._admit():
-            form = scores_form(self._most)
+            form = scores_form(MOST_HITS)
             return _answer({"scores": self._kinds.get(kind).score_hits(form.query, form.hits, form.fused)})
 
     def rerank(self, kind: str) -> Response:

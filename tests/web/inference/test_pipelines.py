@@ -145,7 +145,7 @@ def test_texts_are_reranked_in_the_form_of_cohere(client: Any) -> None:
         ("abstracts/scores", {"query": "x", "titles": [], "texts": [], "fused": []}, 422, "`texts` is empty"),
         ("abstracts/scores", {"query": "x", "titles": [""], "texts": ["a"], "fused": []}, 422, "the same length"),
         ("abstracts/scores", {"query": "x", "titles": [""], "texts": ["a"], "fused": [True]}, 422, "must hold numbers"),
-        ("abstracts/scores", {"query": "x", "titles": [""] * 65, "texts": ["a"] * 65, "fused": [0] * 65}, 413, "can hold 64"),
+        ("abstracts/scores", {"query": "x", "titles": [""] * 1001, "texts": ["a"] * 1001, "fused": [0] * 1001}, 413, "can hold 1000"),
         ("nowhere/queries", {"text": "x"}, 404, "there is no collection kind 'nowhere'"),
         ("elsewhere/queries", {"text": "x"}, 424, "this server lacks the bi-encoder missing"),
         ("again/queries", {"text": "x"}, 400, "searches twice"),

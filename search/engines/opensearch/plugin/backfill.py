@@ -57,7 +57,7 @@ def backfill(
 
 
 def _check_target(cluster: Cluster, plan: PluginPlan, target: str) -> None:
-    with suppress(Conflict, MedleyError):  # there already, most of the time
+    with suppress(MedleyError):  # it is there already, most of the time; what else is wrong shows below
         cluster.write("PUT", f"/{target}")
     settings = cluster.read("GET", f"/{target}/_settings", params={"flat_settings": "true"})
     for name, item in settings.items():

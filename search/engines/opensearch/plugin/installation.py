@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unavailable
+from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.plugin.machine_learning import FoundModel, MachineLearning
 from search.engines.opensearch.plugin.resources import (
@@ -230,7 +230,7 @@ class PluginInstallation:
             return "outdated"
         try:
             dimension = self._dimension(models["vectors"]) if document.what == "index template" else 0
-        except Unavailable:
+        except MedleyError:  # nobody can say how long vectors are to be
             return "outdated"
         return "ready" if there == _described(self._wanted(models, dimension)[document.what]) else "outdated"
 

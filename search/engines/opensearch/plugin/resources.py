@@ -32,7 +32,7 @@ BREADTH: Final = 4
 SHOWN: Final = 10
 """Hits of a page that is not asked for otherwise; it decides how many times as many are reranked."""
 
-_FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
+_FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_*.-]{0,199}")
 _MADE_BY: Final = "Made by 'medley plugin'"
 _READ: Final = """
