@@ -123,7 +123,8 @@ class Models:
             for loaded in self._encoders.values():
                 if loaded.fingerprint == fingerprint:
                     return loaded
-            for name in (HASHING, *self.names()):
+            given = [self.settings.encoder] if self.settings.encoder else []  # perhaps a path, which no folder lists
+            for name in dict.fromkeys((HASHING, *given, *self.names())):
                 try:
                     if self._fingerprint(name) == fingerprint:
                         return self.encoder(name)
