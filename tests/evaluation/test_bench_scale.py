@@ -61,4 +61,5 @@ def test_bench_scale_tells_times_memory_and_recall(settings):  # noqa: F811
 def test_the_option_is_for_this_bench_alone():
     ran = CliRunner().invoke(cli, ["bench", "words", "--windows", "5000", "--json"])
     assert ran.exit_code != 0
+    assert CliRunner().invoke(cli, ["bench", "plugin"]).exception.field == "MEDLEY_OPENSEARCH"
     assert "--windows is for scale, not for words" in json.dumps([ran.output, str(ran.exception)])

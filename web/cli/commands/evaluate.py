@@ -229,9 +229,9 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 
 @click.command()
 @click.argument("name", type=click.Choice([*NAMES, "all"]))
-@click.option("--windows", type=click.IntRange(1_000), default=0, help="For scale: how many windows.")
+@click.option("--windows", type=click.IntRange(1_000), default=None, help="For scale: how many windows.")
 @json_option
-def bench(name: str, windows: int, as_json: bool) -> None:
+def bench(name: str, windows: int | None, as_json: bool) -> None:
     """Measure speed and memory.
 
     `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale, which builds
