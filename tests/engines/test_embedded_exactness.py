@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from mappings.analysis.words import terms
 from mappings.collection import load
 from mappings.documents import Access, Passage
-from search.engines.embedded import nearest as module
-from search.engines.embedded import signs
 from search.engines.embedded.engine import EmbeddedEngine
-from search.engines.embedded.nearest import nearest, plain_products
 from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
-from search.engines.embedded.signs import SignBits, nearest_by_signs, plain_distances
+from search.engines.embedded.vectors import nearest as module
+from search.engines.embedded.vectors import signs
+from search.engines.embedded.vectors.nearest import nearest, plain_products
+from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs, plain_distances
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from mappings.documents import Access, FieldValue, Passage, PassageMention, document_of, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.cohorts.documents import SnapshotDocuments
-from search.engines.embedded.masks import SlotMasks
-from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler, facet_of, facet_value
 from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
-from search.engines.embedded.signs import SignBits, make_signs
 from search.engines.embedded.tokens.files import SnapshotTokens
+from search.engines.embedded.vectors.masks import SlotMasks
+from search.engines.embedded.vectors.nearest import nearest
+from search.engines.embedded.vectors.signs import SignBits, make_signs
 from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import (

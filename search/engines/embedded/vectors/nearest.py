@@ -1,7 +1,7 @@
 """Nearest neighbours by exhaustive search: an int8 scan of all rows selects candidates, float16 rows rank them.
 
 Measured with 384 dimensions: recall .9998 of the float32 order at 100, in a fraction of its time, under any filter. Of many
-rows only those are scanned whose signs differ least from the query's (`search.engines.embedded.signs`): of 222,528 rows
+rows only those are scanned whose signs differ least from the query's (`search.engines.embedded.vectors.signs`): of 222,528 rows
 with 300 claims, recall is .999, in a quarter of the time.
 `numkong` runs the scan where it is installed; numpy computes the same result more slowly.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
-from search.engines.embedded.signs import SignBits, nearest_by_signs
+from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs
 
 numkong: Any = import_module("numkong") if find_spec("numkong") else None  # not every machine has a wheel
 
