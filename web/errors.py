@@ -12,13 +12,12 @@ from werkzeug.exceptions import HTTPException
 from mappings.errors import MedleyError, Unauthorized
 from web.access.throttle import TooManyFailures
 from web.backlog import BacklogFull
-from web.compatible.errors import PREFIX, error_form, is_compatible
 from web.context import request_id
 from web.serving.fair_shares import CallerBusy
 from web.statuses import CODES, status_of
 from web.wire import ErrorAnswer, ErrorDetail
 
-MACHINE_PATHS: Final = ("/v1/", f"{PREFIX}/", "/openapi.json", "/healthz", "/readyz", "/metrics")
+MACHINE_PATHS: Final = ("/v1/", "/opensearch/", "/openapi.json", "/healthz", "/readyz", "/metrics")
 _MESSAGES: Final = {
     404: "there is nothing at this address",
     405: "this address does not support {method}; it supports {allowed}",
@@ -85,7 +84,7 @@ def answer_bug(error: Exception) -> Response:
 
 def is_for_programs() -> bool:
     """Whether the request is to a URL for programs."""
-    return request.path in ("/v1", PREFIX) or request.path.startswith(MACHINE_PATHS)
+    return request.path == "/v1" or request.path.startswith(MACHINE_PATHS)
 
 
 def _error(code: str, message: str) -> ErrorAnswer:
@@ -93,10 +92,8 @@ def _error(code: str, message: str) -> ErrorAnswer:
 
 
 def answer(status: int, body: ErrorAnswer) -> Response:
-    """Build the answer for an error, as JSON or as a page; for clients of OpenSearch in its form."""
-    if is_compatible(request.path):
-        response = jsonify(error_form(status, body.error))
-    elif is_for_programs():
+    """Build the answer for an error, as JSON or as a page."""
+    if is_for_programs():
         response = jsonify(body.model_dump())
     else:
         response = make_response(render_template("error.html", status=status, error=body.error, id=request_id()))

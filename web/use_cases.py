@@ -254,6 +254,8 @@ def _asked(query: Query) -> Mapping[str, Any]:
         further["plain"] = True
     if query.everything:
         further["everything"] = True
+    if query.vectors:
+        further["vectors"] = [item.name for item in query.vectors]
     if query.as_typed:
         further["as_typed"] = list(query.as_typed)
     return (

@@ -113,11 +113,15 @@ def _further(shape: HitJson) -> dict[str, list[Any]]:
 
 
 def _explanation(found: Explanation) -> dict[str, Any]:
+    """The parts of the final score, which add up to it; the fused score is that of the legs, before its share is taken."""
     legs = [
         _part(leg.contribution, f"leg {name}, rank {leg.rank}: {leg.weight:g} times {leg.normalised:g}")
         for name, leg in found.legs.items()
     ]
-    details = [_part(value, f"from {name}", legs if name == "fused" else ()) for name, value in found.final.items()]
+    fused = [_part(found.fused, "fused score, sum of:", legs)]
+    details = [
+        _part(value, f"share of {name}", fused if name == "fused" else ()) for name, value in found.final.items()
+    ]
     return _part(found.score, "final score, sum of:", details)
 
 

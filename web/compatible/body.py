@@ -13,6 +13,7 @@ from mappings.errors import InvalidInput
 from search.pipeline.checks import RELEVANCE, sort_orders
 from search.query import MAX_PAGE_SIZE, Query
 from web.compatible.aggregations import FacetAggregation, read_aggregations
+from web.compatible.extensions import given_vectors
 from web.compatible.highlights import FieldHighlight, read_highlights
 from web.compatible.query.clauses import read_query
 from web.compatible.query.fields import text_of_ids
@@ -98,13 +99,14 @@ def read_body(value: Any, collection: Collection, access: Access, window: int) -
     start, size = _page(body, min(window, MAX_PAGE_SIZE))
     sort = _sort(body["sort"], collection) if body.get("sort") else RELEVANCE
     aggregations = _aggregations(body, collection)
-    _check_rerank_text(body.get("ext"), wanted)
+    vectors = given_vectors(body.get("ext"), wanted)
     return CompatibleSearch(
         query=Query(
             collection=collection.name,
             access=access,
             text=wanted.text or text_of_ids(wanted.ids),
-            everything=not (wanted.text or wanted.ids) or wanted.optional,
+            everything=not (wanted.ranks or wanted.ids) or wanted.optional,
+            vectors=vectors,
             filters=wanted.filters,
             facets=tuple(dict.fromkeys(item.facet for item in aggregations)),
             size=max(1, start + size),
@@ -194,17 +196,3 @@ def _timeout(value: Any) -> int | None:
 
 def _total(value: Any) -> bool | int:
     return value if isinstance(value, bool) else a_whole(value, "track_total_hits", 1)
-
-
-def _check_rerank_text(ext: Any, wanted: Wanted) -> None:
-    """Raise `InvalidInput` unless the text for reranking, where one is given, is the text of the query."""
-    if not ext:
-        return
-    name, rerank = only_entry(ext, "ext")
-    if name != "rerank":
-        raise unsupported(f"the extension {quoted(name)}", "ext", "supported is rerank")
-    check_keys(an_object(rerank, "ext.rerank"), ("query_context",), "ext.rerank", {})
-    context = an_object(rerank.get("query_context"), "ext.rerank.query_context")
-    check_keys(context, ("query_text",), "ext.rerank.query_context", {})
-    if context.get("query_text") != wanted.text:
-        raise unsupported("reranking by another text than that of the query", "ext.rerank", "give the same text")

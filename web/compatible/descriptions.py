@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mappings.collection import Collection
@@ -34,18 +35,22 @@ def info() -> dict[str, Any]:
     }
 
 
-def mappings_of(collection: Collection) -> dict[str, Any]:
-    """The fields of a collection as a mapping: those that are searched, and those by which it is filtered."""
+def mappings_of(collection: Collection, encoders: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a collection as a mapping: those that are searched, and those by which it is filtered.
+
+    `encoders` has the fingerprint of the model of each vector field of the published index.
+    """
     fields = {item.name: {"type": _TYPES[item.type]} for item in collection.fields.values()}
     for name, field in collection.fields.items():
         if field.type == "date":
             fields[name]["format"] = "yyyy-MM-dd"
-    return {"properties": {TITLE: {"type": "text"}, TEXT: {"type": "text"}, **fields}}
+    searched = {name: {"type": "text"} for name in (TITLE, TEXT)}
+    return {"_meta": {"encoders": dict(encoders)}, "properties": searched | fields}
 
 
-def index_of(collection: Collection) -> dict[str, Any]:
+def index_of(collection: Collection, encoders: Mapping[str, str]) -> dict[str, Any]:
     """What `GET /<collection>` answers of it."""
-    return {"aliases": {}, "mappings": mappings_of(collection), "settings": {}}
+    return {"aliases": {}, "mappings": mappings_of(collection, encoders), "settings": {}}
 
 
 def document_of(collection: Collection, stored: StoredDocument, source: SourceFilter) -> dict[str, Any]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
+from flask import Blueprint
+from flask.wrappers import Response
+from werkzeug.exceptions import HTTPException
+
+from mappings.errors import MedleyError
+from web import errors
 from web.wire import ErrorDetail
 
-PREFIX: Final = "/opensearch"
+Raised = TypeVar("Raised", bound=Exception)
 _TYPES: Final[Mapping[str, str]] = {
     "forbidden": "security_exception",
     "invalid_input": "illegal_argument_exception",
@@ -23,9 +30,22 @@ _TYPES: Final[Mapping[str, str]] = {
 _OTHER: Final = "search_phase_execution_exception"
 
 
-def is_compatible(path: str) -> bool:
-    """Whether an address is one of those for clients of OpenSearch."""
-    return path == PREFIX or path.startswith(f"{PREFIX}/")
+def register(blueprint: Blueprint) -> None:
+    """Answer every error of the addresses of `blueprint` as the API does, but in OpenSearch's form."""
+    blueprint.register_error_handler(MedleyError, _translated(errors.answer_medley_error))
+    blueprint.register_error_handler(HTTPException, _translated(errors.answer_http_error))
+    blueprint.register_error_handler(Exception, _translated(errors.answer_bug))
+
+
+def _translated(answer: Callable[[Raised], Response]) -> Callable[[Raised], Response]:
+    def translated(error: Raised) -> Response:
+        response = answer(error)
+        if response.status_code >= 400:
+            detail = ErrorDetail.model_validate(response.get_json()["error"])
+            response.set_data(json.dumps(error_form(response.status_code, detail)))
+        return response
+
+    return translated
 
 
 def error_form(status: int, error: ErrorDetail) -> dict[str, Any]:

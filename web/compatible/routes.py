@@ -14,7 +14,7 @@ from mappings.errors import MedleyError, NotFound, Unavailable
 from web import context
 from web.compatible import answer, descriptions, parameters
 from web.compatible.body import CompatibleSearch, read_body, read_count
-from web.compatible.errors import PREFIX, error_form
+from web.compatible.errors import error_form, register
 from web.compatible.lines import NamedSearch, read_lines
 from web.compatible.shapes import quoted, unsupported
 from web.compatible.sources import read_source
@@ -29,8 +29,9 @@ _JSON: Final = "application/json"
 _LINES: Final = ("application/x-ndjson", _JSON)
 _READ: Final = ("GET", "POST")
 
-blueprint = Blueprint("compatible", __name__, url_prefix=PREFIX)
+blueprint = Blueprint("compatible", __name__, url_prefix="/opensearch")
 blueprint.before_request(context.require_caller)
+register(blueprint)
 
 
 @blueprint.get("/")
@@ -87,7 +88,7 @@ def count(collection: str) -> Response:
 def index(collection: str) -> Response:
     """Whether the caller can see a collection, and its fields."""
     found = _collection(collection, "fields")
-    return answer.json_response({found.name: descriptions.index_of(found)}, _parameters()["pretty"])
+    return answer.json_response({found.name: descriptions.index_of(found, _encoders(found))}, _parameters()["pretty"])
 
 
 @blueprint.get("/_mapping")
@@ -95,7 +96,7 @@ def index(collection: str) -> Response:
 def mappings() -> Response:
     """The fields of every collection that the caller can see."""
     found = context.use_cases().collections.all()
-    shown = {item.name: {"mappings": descriptions.mappings_of(item)} for item in found}
+    shown = {item.name: {"mappings": descriptions.mappings_of(item, _encoders(item))} for item in found}
     return answer.json_response(shown, _parameters()["pretty"])
 
 
@@ -104,7 +105,9 @@ def mappings() -> Response:
 def mapping(collection: str) -> Response:
     """The fields of a collection."""
     found = _collection(collection, "fields")
-    return answer.json_response({found.name: {"mappings": descriptions.mappings_of(found)}}, _parameters()["pretty"])
+    return answer.json_response(
+        {found.name: {"mappings": descriptions.mappings_of(found, _encoders(found))}}, _parameters()["pretty"]
+    )
 
 
 @blueprint.get("/<collection>/_doc/<anything:identifier>")
@@ -159,6 +162,15 @@ def _collection(name: str, action: str) -> Collection:
     use_cases = context.use_cases()
     with use_cases.audited(action, name, only_errors=True):
         return use_cases.collections.get(name)
+
+
+def _encoders(collection: Collection) -> dict[str, str]:
+    """Vector field -> the fingerprint of its model, in the published index; none before there is one."""
+    try:
+        meta = context.portal().medley.engine.resolve(collection.name)
+    except NotFound:
+        return {}
+    return {name: meta.encoders[name] for name in collection.vectors if name in meta.encoders}
 
 
 def _asked(name: str, body: Any) -> tuple[CompatibleSearch, Collection]:

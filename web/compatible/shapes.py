@@ -49,7 +49,7 @@ def check_keys(given: Mapping[str, Any], known: Collection[str], where: str, neu
         if name not in neutral:
             raise unsupported(f"the option {quoted(name)}", where, f"supported are {', '.join(sorted(known))}")
         if not any(type(value) is type(each) and value == each for each in neutral[name]):
-            allowed = " or ".join(map(repr, dict.fromkeys(neutral[name]))) or "no value"
+            allowed = " or ".join(dict.fromkeys(map(repr, neutral[name])))
             raise unsupported(f"{quoted(name)} with the value {quoted(value)}", where, f"only {allowed} is")
 
 

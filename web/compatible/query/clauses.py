@@ -23,10 +23,8 @@ _LEAVES: Final[Mapping[str, Callable[[Any, str, Collection], Wanted]]] = {
     "term": fields.term,
     "terms": fields.terms,
 }
-_OTHERS: Final = ("bool", "constant_score", "hybrid", "match_all", "neural", "query_string")
+_OTHERS: Final = ("bool", "constant_score", "hybrid", "knn", "match_all", "neural", "query_string")
 _INSTEAD: Final[Mapping[str, str]] = {
-    "knn": "the vector of a client does not say which model made it; send the text by [neural], and the model of the "
-    "index encodes it",
     "match_none": "there is no such search",
     "match_phrase": "send the words by [match]; exact phrases are searched by the quotes of /v1/search",
 }
@@ -56,8 +54,9 @@ class _Reader:
             return self._bool(value, where, depth)
         if name == "hybrid":
             return self._hybrid(value, where, depth)
-        if name == "neural":
-            wanted, options = texts.neural(value, where, self._collection)
+        if name in ("neural", "knn"):
+            read = texts.neural if name == "neural" else texts.knn
+            wanted, options = read(value, where, self._collection)
             return every((wanted, *self._filters(options, where, depth)), where)
         if name == "constant_score":
             check_keys(an_object(value, where), ("filter",), where)
@@ -70,8 +69,8 @@ class _Reader:
     def _filter(self, clause: Any, where: str, depth: int) -> Wanted:
         """A clause that must not rank."""
         wanted = self.read(clause, where, depth + 1)
-        if wanted.text:
-            raise unsupported("a text in [filter]", where, "a text ranks what it finds: put it into [must]")
+        if wanted.ranks:
+            raise unsupported("a text or a vector in [filter]", where, "it ranks what it finds: put it into [must]")
         return wanted
 
     def _filters(self, options: Mapping[str, Any], where: str, depth: int) -> Sequence[Wanted]:
@@ -100,14 +99,14 @@ class _Reader:
         return ranked_by(wanted, should, f"{where}.should")
 
     def _hybrid(self, value: Any, where: str, depth: int) -> Wanted:
-        """The forms of one text, which is searched by every leg of the collection, whatever these forms are."""
+        """The forms of one text, which every leg of the collection searches, whatever these forms are."""
         options = an_object(value, where)
         check_keys(options, ("queries", "filter"), where)
         queries = a_list(options.get("queries"), f"{where}.queries")
         each = self._each({"queries": queries}, "queries", where, depth)
         wanted = any_of(each, f"{where}.queries")
-        if not wanted.text:
-            raise InvalidInput("the queries of [hybrid] need a text", field=where)
+        if not wanted.ranks:
+            raise InvalidInput("the queries of [hybrid] need a text or a vector", field=where)
         return every((wanted, *self._filters(options, where, depth)), where)
 
 

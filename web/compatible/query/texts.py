@@ -1,4 +1,4 @@
-"""The clauses with a text: `match`, `multi_match` and `neural`. All of them are searched by the one pipeline."""
+"""The clauses with a text or a vector, which rank: `match`, `multi_match`, `neural` and `knn`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from mappings.errors import InvalidInput
 from search.understanding.syntax import parse
 from web.compatible.query.fields import one_value
 from web.compatible.query.wanted import Wanted
-from web.compatible.shapes import a_text, a_whole, an_object, check_keys, only_entry, quoted, some_texts, unsupported
+from web.compatible.shapes import (
+    a_list,
+    a_text,
+    a_whole,
+    an_object,
+    check_keys,
+    only_entry,
+    quoted,
+    some_texts,
+    unsupported,
+)
 
 TEXT: Final = "text"
 """As a field: all that is searched of a passage, its title and heading too."""
@@ -25,6 +35,7 @@ _MATCH_NEUTRAL: Final = {
     "operator": ("or", "OR"),
     "zero_terms_query": ("none",),
 }
+MAX_DIMENSION: Final = 10_000
 _KINDS: Final = ("best_fields", "cross_fields")
 _OPERATORS: Final = re.compile(r"(?<!\S)-(?=\S)|(?<=\w)(:)(?=\S)")
 _QUOTES: Final = str.maketrans(dict.fromkeys('"“”„‟«»', " "))
@@ -61,21 +72,38 @@ def multi_match(value: Any, where: str, collection: Collection) -> Wanted:
 
 
 def neural(value: Any, where: str, collection: Collection) -> tuple[Wanted, Mapping[str, Any]]:
-    """A text for the vectors, and the options of the clause, whose `filter` is left to the caller.
+    """A text for the vectors, and the options of the clause, whose `filter` is left to the caller."""
+    where, _, options = _nearest(value, where, collection, "query_text")
+    return Wanted(as_words(options.get("query_text"), where, collection)), options
+
+
+def knn(value: Any, where: str, collection: Collection) -> tuple[Wanted, Mapping[str, Any]]:
+    """A vector of the client's own, and the options of the clause, whose `filter` is left to the caller."""
+    where, name, options = _nearest(value, where, collection, "vector")
+    vector = a_list(options.get("vector"), where)
+    if len(vector) > MAX_DIMENSION or not all(type(item) in (int, float) for item in vector):
+        raise InvalidInput(f"[vector] must be a list of at most {MAX_DIMENSION:,} numbers", field=where)
+    try:
+        return Wanted(vectors=((name, tuple(map(float, vector))),)), options
+    except OverflowError:
+        raise InvalidInput("[vector] has a number that is too large", field=where) from None
+
+
+def _nearest(value: Any, where: str, collection: Collection, given: str) -> tuple[str, str, Mapping[str, Any]]:
+    """The place, the vector field and the options of a clause about vectors.
 
     `k` is at most a page: every leg of a search returns at least as many documents.
     """
-    name, given = only_entry(value, where)
-    where = f"{where}.{name}"
+    name, options = only_entry(value, where)
+    where = f"{where}.{name}"[:300]
     if name not in collection.vectors:
         known = ", ".join(collection.vectors) or "none"
         raise InvalidInput(f"there is no vector field {quoted(name)}; there are: {known}", field=where)
-    options = an_object(given, where)
-    if "model_id" in options:
+    if "model_id" in an_object(options, where):
         raise unsupported("[model_id]", where, "the index knows by which model its vectors were made; leave it out")
-    check_keys(options, ("query_text", "k", "filter"), where)
+    check_keys(options, (given, "k", "filter"), where)
     a_whole(options.get("k", 10), f"{where}.k", 1, 100)
-    return Wanted(as_words(options.get("query_text"), where, collection)), options
+    return where, name, options
 
 
 def as_words(value: Any, where: str, collection: Collection) -> str:

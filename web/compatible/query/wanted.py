@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from search.query import Filter, NoneOf, Terms
@@ -14,15 +14,22 @@ _ONE_TEXT = "a search is ranked by one text: join the texts, or send one search 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Documents that pass every filter and have one of `ids` (if there are any), found and ranked by `text`.
+    """Documents that pass every filter and have one of `ids` (if there are any), found and ranked by `text` and `vectors`.
 
-    With `optional`, and without a text, every document that passes is found, and the text only decides on the order.
+    With `optional`, and without either of them, every document that passes is found, and they only decide on the order.
+    `vectors` has the name of a vector field with the values.
     """
 
     text: str = ""
     optional: bool = False
     filters: tuple[Filter, ...] = ()
     ids: tuple[str, ...] = ()
+    vectors: tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it says how to order what is found."""
+        return bool(self.text or self.vectors)
 
 
 def every(parts: Sequence[Wanted], where: str) -> Wanted:
@@ -33,21 +40,33 @@ def every(parts: Sequence[Wanted], where: str) -> Wanted:
 def _both(one: Wanted, other: Wanted, where: str) -> Wanted:
     if one.text and other.text and one.text != other.text:
         raise unsupported("a search with several different texts", where, _ONE_TEXT)
+    if (one.vectors or other.vectors) and one.ranks and other.ranks:
+        raise unsupported("a vector beside a text or a vector", where, "put them into [hybrid]")
     if one.ids and other.ids and one.ids != other.ids:
         raise unsupported("a search with several lists of ids", where, "give the ids that are in all of them")
-    text, ids = one.text or other.text, one.ids or other.ids
-    if text and ids:
-        raise unsupported("a search with a text and ids", where, "ids can be combined with filters only")
-    ranking = [item for item in (one, other) if item.text]
-    filters = tuple(dict.fromkeys((*one.filters, *other.filters)))
-    return Wanted(text, bool(ranking) and all(item.optional for item in ranking), filters, ids)
+    ranking = [item for item in (one, other) if item.ranks]
+    ids = one.ids or other.ids
+    if ranking and ids:
+        raise unsupported("a search with a text or a vector, and ids", where, "ids can be combined with filters only")
+    return Wanted(
+        text=one.text or other.text,
+        optional=bool(ranking) and all(item.optional for item in ranking),
+        filters=tuple(dict.fromkeys((*one.filters, *other.filters))),
+        ids=ids,
+        vectors=one.vectors or other.vectors,
+    )
 
 
 def any_of(parts: Sequence[Wanted], where: str) -> Wanted:
-    """What at least one of `parts` asks for: the same, values of one field, or ids. Raises `InvalidInput` otherwise."""
+    """What at least one of `parts` asks for: one text and its vectors, values of one field, or ids.
+
+    Raises `InvalidInput` for anything else.
+    """
     first = parts[0]
     if all(item == first for item in parts):
         return first
+    if all(item.ranks for item in parts):
+        return _hybrid(parts, where)
     if all(item == Wanted(ids=item.ids) and item.ids for item in parts):
         return Wanted(ids=tuple(dict.fromkeys(name for item in parts for name in item.ids)))
     terms = [_only_terms(item) for item in parts]
@@ -55,25 +74,37 @@ def any_of(parts: Sequence[Wanted], where: str) -> Wanted:
     if len(names) == 1 and all(terms):
         values = (value for item in terms if item for value in item.values)
         return Wanted(filters=(Terms(names.pop(), tuple(dict.fromkeys(values))),))
-    if len({item.text for item in parts if item.text}) > 1:
-        raise unsupported("a choice between several texts", where, _ONE_TEXT)
     raise unsupported(
         "a choice between clauses of different kinds or fields",
         where,
-        "alternatives can be the same text, values of one keyword field, or ids",
+        "alternatives can be one text and its vectors, values of one keyword field, or ids",
     )
 
 
+def _hybrid(parts: Sequence[Wanted], where: str) -> Wanted:
+    """One text and at most one vector for each field, under the same filters."""
+    texts = {item.text for item in parts if item.text}
+    vectors = dict.fromkeys(each for item in parts for each in item.vectors)
+    if len(texts) > 1:
+        raise unsupported("a choice between several texts", where, _ONE_TEXT)
+    if len(dict(vectors)) < len(vectors):
+        raise unsupported("a choice between several vectors of one field", where, "send one search for each")
+    rest = {replace(item, text="", vectors=()) for item in parts}
+    if len(rest) > 1:
+        raise unsupported("a choice between texts under different filters", where, "filter the whole query")
+    return replace(rest.pop(), text="".join(texts), vectors=tuple(vectors))
+
+
 def ranked_by(required: Wanted, parts: Sequence[Wanted], where: str) -> Wanted:
-    """What `required` asks for, in an order to which `parts` add. Raises `InvalidInput` for parts that are not one text."""
-    text = any_of(parts, where)
-    if text != Wanted(text.text, text.optional) or not text.text:
+    """What `required` asks for, in an order to which `parts` add: one text and its vectors. Raises `InvalidInput`."""
+    added = any_of(parts, where)
+    if not added.ranks or added.filters:
         raise unsupported(
             "a clause in [should] that only adds to the score",
             where,
-            "such a clause can be a text; move filters to [filter], or set [minimum_should_match] to 1",
+            "such a clause can be a text or a vector; move filters to [filter], or set [minimum_should_match] to 1",
         )
-    return every((required, Wanted(text.text, optional=True)), where)
+    return every((required, replace(added, optional=True)), where)
 
 
 def excluded(part: Wanted, where: str) -> Wanted:
