@@ -49,12 +49,12 @@ class FacetAggregation:
             return {"buckets": _by_year({int(item.value): item.count for item in counts}, self)}
         buckets = [{**_key(item.value, self), "doc_count": item.count} for item in counts]
         buckets.sort(key=lambda item: (-item["doc_count"], item["key"]))
-        shown = [item for item in buckets if item["doc_count"] >= self.least][: self.size]
+        frequent = [item for item in buckets if item["doc_count"] >= self.least]
         return {
             # OpenSearch's sign for what is unknown: a facet has its most frequent values only.
             "doc_count_error_upper_bound": -1 if self.is_cut(counts) else 0,
-            "sum_other_doc_count": sum(item.count for item in counts) - sum(item["doc_count"] for item in shown),
-            "buckets": shown,
+            "sum_other_doc_count": sum(item["doc_count"] for item in frequent[self.size :]),
+            "buckets": frequent[: self.size],
         }
 
     @staticmethod

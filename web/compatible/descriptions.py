@@ -14,6 +14,9 @@ from web.wire import DocumentAnswer
 VERSION: Final = "3.0.0"
 """The release of OpenSearch in whose forms requests are read and answered."""
 
+_FORMAT: Final = "yyyy-MM-dd||strict_date_optional_time||epoch_millis"
+"""Of dates: the first is that of answers, all of them are those of bounds."""
+
 _TYPES: Final = {"keyword": "keyword", "number": "double", "date": "date"}
 
 
@@ -43,7 +46,7 @@ def mappings_of(collection: Collection, encoders: Mapping[str, str]) -> dict[str
     fields = {item.name: {"type": _TYPES[item.type]} for item in collection.fields.values()}
     for name, field in collection.fields.items():
         if field.type == "date":
-            fields[name]["format"] = "yyyy-MM-dd"
+            fields[name]["format"] = _FORMAT
     searched = {name: {"type": "text"} for name in (TITLE, TEXT)}
     return {"_meta": {"encoders": dict(encoders)}, "properties": searched | fields}
 

@@ -328,7 +328,7 @@ def test_fields_as_a_mapping(still):
         "text": {"type": "text"},
         "year": {"type": "double"},
         "journal": {"type": "keyword"},
-        "published": {"type": "date", "format": "yyyy-MM-dd"},
+        "published": {"type": "date", "format": "yyyy-MM-dd||strict_date_optional_time||epoch_millis"},
     }
     index = still.get("/opensearch/abstracts").json["abstracts"]
     assert index["mappings"] == whole["abstracts"]["mappings"]
