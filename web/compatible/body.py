@@ -107,6 +107,7 @@ def read_body(value: Any, collection: Collection, access: Access, window: int) -
             text=wanted.text or text_of_ids(wanted.ids),
             everything=not (wanted.ranks or wanted.ids) or wanted.optional,
             vectors=vectors,
+            plain=wanted.optional,  # a text that only ranks must not exclude what it says is absent
             filters=wanted.filters,
             facets=tuple(dict.fromkeys(item.facet for item in aggregations)),
             size=max(1, start + size),

@@ -87,7 +87,7 @@ def count(collection: str) -> Response:
 @blueprint.get("/<collection>")
 def index(collection: str) -> Response:
     """Whether the caller can see a collection, and its fields."""
-    found = _collection(collection, "fields")
+    found = _collection(collection, "search")
     return answer.json_response({found.name: descriptions.index_of(found, _encoders(found))}, _parameters()["pretty"])
 
 
@@ -104,7 +104,7 @@ def mappings() -> Response:
 @blueprint.get("/<collection>/_mappings")
 def mapping(collection: str) -> Response:
     """The fields of a collection."""
-    found = _collection(collection, "fields")
+    found = _collection(collection, "search")
     return answer.json_response(
         {found.name: {"mappings": descriptions.mappings_of(found, _encoders(found))}}, _parameters()["pretty"]
     )

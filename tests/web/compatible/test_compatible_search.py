@@ -236,6 +236,18 @@ def test_hits_are_groups_where_documents_are_grouped(still):
     assert body["hits"]["hits"][0]["fields"]["heading"]
 
 
+def test_a_text_that_only_ranks_leaves_nothing_out(still):
+    text = {"match": {"text": "pneumonia without effusion"}}
+
+    def found(query: Any) -> tuple[int, list[str]]:
+        body = searched(still, {"query": query}, collection="notes")
+        return body["hits"]["total"]["value"], ids(body)
+
+    assert found({"bool": {"must": [text]}}) == (2, ["p1/n1"])  # what the text rules out is left out
+    total, order = found({"bool": {"should": [text], "filter": [{"match_all": {}}]}})
+    assert (total, len(order)) == (3, 2)
+
+
 def test_ids_find_their_documents_alone(still):
     found = searched(still, {"query": {"ids": {"values": ["pm/3", "pm/1", "pm/9"]}}})
     assert sorted(ids(found)) == ["pm/1", "pm/3"]

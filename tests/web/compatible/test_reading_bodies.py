@@ -19,6 +19,7 @@ ABSTRACTS = load("abstracts")
 ACCESS = Access("ada", frozenset({"public"}))
 EVERYTHING = Query("abstracts", ACCESS, everything=True, rerank=False, stances=False)
 TEXT = Query("abstracts", ACCESS, "aspirin stroke")
+OPTIONAL = replace(TEXT, everything=True, plain=True)
 MATCH = {"match": {"text": "aspirin stroke"}}
 HEART = {"term": {"journal": "Heart"}}
 HEART_FILTER = Terms("journal", ("Heart",))
@@ -76,8 +77,8 @@ def asked(query: Any) -> Query:
         ({"bool": {"should": [MATCH]}}, TEXT),
         ({"bool": {"should": [MATCH], "must_not": [HEART]}}, replace(TEXT, filters=(NoneOf("journal", ("Heart",)),))),
         # Beside a filter, `should` only ranks, as in OpenSearch.
-        ({"bool": {"should": [MATCH], "filter": [HEART]}}, replace(TEXT, filters=(HEART_FILTER,), everything=True)),
-        ({"bool": {"should": [MATCH], "must": [{"match_all": {}}]}}, replace(TEXT, everything=True)),
+        ({"bool": {"should": [MATCH], "filter": [HEART]}}, replace(OPTIONAL, filters=(HEART_FILTER,))),
+        ({"bool": {"should": [MATCH], "must": [{"match_all": {}}]}}, OPTIONAL),
         (
             {"bool": {"should": [MATCH], "filter": [HEART], "minimum_should_match": "1"}},
             replace(TEXT, filters=(HEART_FILTER,)),
