@@ -20,6 +20,53 @@ MATCH = {"match": {"text": "aspirin stroke"}}
 STATINS = {"match": {"text": "statins"}}
 
 
+WHOLE = {
+    "timed_out": False,
+    "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0},
+    "hits": {
+        "total": {"value": 1, "relation": "eq"},
+        "hits": [
+            {
+                "_index": "abstracts",
+                "_id": "pm/2",
+                "_version": 1,
+                "_source": {
+                    "title": "Aspirin for prevention of stroke",
+                    "text": "Results: Aspirin reduced stroke in adults. Bleeding was more frequent.",
+                    "journal": "Brain",
+                    "published": "2018-06-01",
+                    "source": "trials",
+                    "year": 2018,
+                },
+                "fields": {"passage": ["pm/2@1#0"], "lexical": [True]},
+                "highlight": {
+                    "title": ["<em>Aspirin</em> for prevention of <em>stroke</em>"],
+                    "text": ["Results: <em>Aspirin</em> reduced <em>stroke</em> in adults."],
+                },
+            }
+        ],
+    },
+    "aggregations": {
+        "journals": {
+            "doc_count_error_upper_bound": 0,
+            "sum_other_doc_count": 0,
+            "buckets": [{"key": "Brain", "doc_count": 1}],
+        },
+        "years": {"buckets": [{"key_as_string": "2018", "key": 1514764800000, "doc_count": 1}]},
+    },
+    "ext": {
+        "medley": {
+            "degraded": [],
+            "partial": [],
+            "notes": [],
+            "reranked": {"scored": 0, "candidates": 0, "closely": 0, "wanted": 0},
+            "invented": False,
+        }
+    },
+}
+"""The answer to a search for one hit, without its time, its scores and its index."""
+
+
 @pytest.fixture(scope="module")
 def still(tmp_path_factory):
     """A client of a portal that no test changes."""
@@ -59,50 +106,7 @@ def test_a_complete_answer(still):
     assert index == "abstracts-1"
     (score,) = {body["hits"].pop("max_score"), body["hits"]["hits"][0].pop("_score")}
     assert 0 < score <= 1
-    assert body == {
-        "timed_out": False,
-        "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0},
-        "hits": {
-            "total": {"value": 1, "relation": "eq"},
-            "hits": [
-                {
-                    "_index": "abstracts",
-                    "_id": "pm/2",
-                    "_version": 1,
-                    "_source": {
-                        "title": "Aspirin for prevention of stroke",
-                        "text": "Results: Aspirin reduced stroke in adults. Bleeding was more frequent.",
-                        "journal": "Brain",
-                        "published": "2018-06-01",
-                        "source": "trials",
-                        "year": 2018,
-                    },
-                    "fields": {"passage": ["pm/2@1#0"], "lexical": [True]},
-                    "highlight": {
-                        "title": ["<em>Aspirin</em> for prevention of <em>stroke</em>"],
-                        "text": ["Results: <em>Aspirin</em> reduced <em>stroke</em> in adults."],
-                    },
-                }
-            ],
-        },
-        "aggregations": {
-            "journals": {
-                "doc_count_error_upper_bound": 0,
-                "sum_other_doc_count": 0,
-                "buckets": [{"key": "Brain", "doc_count": 1}],
-            },
-            "years": {"buckets": [{"key_as_string": "2018", "key": 1514764800000, "doc_count": 1}]},
-        },
-        "ext": {
-            "medley": {
-                "degraded": [],
-                "partial": [],
-                "notes": [],
-                "reranked": {"scored": 0, "candidates": 0, "closely": 0, "wanted": 0},
-                "invented": False,
-            }
-        },
-    }
+    assert body == WHOLE
 
 
 def test_it_is_the_search_of_the_api(still):
