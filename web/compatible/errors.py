@@ -27,6 +27,7 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 """OpenSearch's type for each code of ours that it has one for."""
 
+_LONGEST_PLACE: Final = 300
 _OTHER: Final = "search_phase_execution_exception"
 
 
@@ -50,7 +51,7 @@ def _translated(answer: Callable[[Raised], Response]) -> Callable[[Raised], Resp
 
 def error_form(status: int, error: ErrorDetail) -> dict[str, Any]:
     """An error as OpenSearch writes it; the reason begins with the place in the request."""
-    place = f"[{error.field}] " if error.field else ""
+    place = f"[{error.field[:_LONGEST_PLACE]}] " if error.field else ""
     cause = {"type": _type(error), "reason": f"{place}{error.message}"}
     return {"error": {"root_cause": [cause], **cause}, "status": status}
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from search.pipeline.results import Hit, Span
 from web.compatible.query.texts import TEXT, TITLE
-from web.compatible.shapes import a_text, a_whole, an_object, check_keys, only_entry, quoted, some_texts, unsupported
+from web.compatible.shapes import (
+    a_text,
+    a_whole,
+    an_object,
+    check_keys,
+    matches,
+    only_entry,
+    quoted,
+    some_patterns,
+    some_texts,
+    unsupported,
+)
 
 _FIELDS: Final = (TITLE, TEXT)
 _OPTIONS: Final = ("pre_tags", "post_tags", "number_of_fragments")
@@ -70,7 +80,7 @@ def read_highlights(value: Any, where: str) -> tuple[FieldHighlight, ...]:
 
 
 def _matching(pattern: str, where: str) -> list[str]:
-    names = [name for name in _FIELDS if fnmatchcase(name, pattern)]
+    names = [name for name in _FIELDS if any(matches(name, item) for item in some_patterns(pattern, where))]
     if not names:
         raise unsupported(f"a highlight of {quoted(pattern)}", where, f"supported are {', '.join(_FIELDS)}")
     return names

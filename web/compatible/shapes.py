@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ Neutral = Mapping[str, Sequence[Any]]
 NOTHING_NEUTRAL: Final[Neutral] = MappingProxyType({})
 UNBOOSTED: Final[Neutral] = MappingProxyType({"boost": (1, 1.0)})
 _SHOWN: Final = 60
+_MOST_PATTERNS: Final = 100
+_LONGEST_PATTERN: Final = 200
 
 
 def unsupported(what: str, where: str, instead: str) -> InvalidInput:
@@ -71,6 +74,20 @@ def a_text(value: Any, where: str) -> str:
 def some_texts(value: Any, where: str) -> list[str]:
     """A text, or a list of texts, as a list. Raises `InvalidInput`."""
     return [a_text(item, where) for item in a_list(value, where)]
+
+
+def some_patterns(value: Any, where: str) -> list[str]:
+    """A pattern of names, or a list of them, for `matches`. Raises `InvalidInput`."""
+    patterns = some_texts(value, where)
+    if len(patterns) > _MOST_PATTERNS or any(len(item) > _LONGEST_PATTERN for item in patterns):
+        message = f"give at most {_MOST_PATTERNS} patterns of at most {_LONGEST_PATTERN} characters"
+        raise InvalidInput(message, field=where)
+    return patterns
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name matches a pattern, in which an asterisk stands for anything."""
+    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 def a_flag(value: Any, where: str) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
-from web.compatible.shapes import an_object, check_keys, some_texts
+from web.compatible.shapes import an_object, check_keys, matches, some_patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,8 @@ class SourceFilter:
         return {name: value for name, value in source.items() if self._keeps(name)}
 
     def _keeps(self, name: str) -> bool:
-        is_included = self.included is None or any(fnmatchcase(name, item) for item in self.included)
-        return is_included and not any(fnmatchcase(name, item) for item in self.excluded)
+        is_included = self.included is None or any(matches(name, item) for item in self.included)
+        return is_included and not any(matches(name, item) for item in self.excluded)
 
 
 def read_source(value: Any, where: str) -> SourceFilter:
@@ -35,12 +34,12 @@ def read_source(value: Any, where: str) -> SourceFilter:
     if isinstance(value, bool):
         return SourceFilter(is_shown=value)
     if isinstance(value, str | list):
-        return SourceFilter(tuple(some_texts(value, where)) if value else None)
+        return SourceFilter(tuple(some_patterns(value, where)) if value else None)
     options = an_object(value, where)
     check_keys(options, ("includes", "include", "excludes", "exclude"), where)
     included = options.get("includes", options.get("include"))
     excluded = options.get("excludes", options.get("exclude"))
     return SourceFilter(
-        tuple(some_texts(included, f"{where}.includes")) if included else None,
-        tuple(some_texts(excluded, f"{where}.excludes")) if excluded else (),
+        tuple(some_patterns(included, f"{where}.includes")) if included else None,
+        tuple(some_patterns(excluded, f"{where}.excludes")) if excluded else (),
     )

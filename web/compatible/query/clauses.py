@@ -14,6 +14,9 @@ from web.compatible.shapes import a_list, an_object, check_keys, only_entry, quo
 MAX_DEPTH: Final = 20
 """How deeply clauses can be nested, and how many filters a search can have."""
 
+MAX_CLAUSES: Final = 1_024
+"""How many clauses a query can have, as in OpenSearch."""
+
 _LEAVES: Final[Mapping[str, Callable[[Any, str, Collection], Wanted]]] = {
     "exists": fields.exists,
     "ids": fields.ids,
@@ -42,10 +45,14 @@ def read_query(clause: Any, collection: Collection, where: str = "query") -> Wan
 class _Reader:
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
+        self._clauses = 0
 
     def read(self, clause: Any, where: str, depth: int) -> Wanted:
         if depth > MAX_DEPTH:
             raise unsupported(f"a query nested more than {MAX_DEPTH} deep", "query", "join its clauses")
+        self._clauses += 1
+        if self._clauses > MAX_CLAUSES:
+            raise unsupported(f"a query with more than {MAX_CLAUSES:,} clauses", "query", "give values by [terms]")
         name, value = only_entry(clause, where)
         where = f"{where}.{name}"[:300]
         if name in _LEAVES:

@@ -8,17 +8,15 @@ from datetime import date
 from typing import Any, Final
 
 from mappings.collection import Collection
+from mappings.documents import MAX_ID_BYTES
 from mappings.errors import InvalidInput
 from mappings.fields import Field
 from search.query import Range
 from search.understanding import filters
 from search.understanding.syntax import parse
 from web.compatible.query.days import check_format, first_day, last_day
-from web.compatible.query.wanted import Wanted
+from web.compatible.query.wanted import Wanted, few_ids
 from web.compatible.shapes import a_list, an_object, check_keys, only_entry, quoted, some_texts, unsupported
-
-MAX_IDS: Final = 12
-"""How many ids one search can name: a longer text is not read for operators (`search.understanding.syntax`)."""
 
 _TERM_NEUTRAL: Final = {"boost": (1, 1.0), "case_insensitive": (False,)}
 _BOUNDS: Final = ("gt", "gte", "lt", "lte")
@@ -98,9 +96,9 @@ def exists(value: Any, where: str, collection: Collection) -> Wanted:
 def ids(value: Any, where: str, collection: Collection) -> Wanted:
     """The documents of these ids."""
     check_keys(an_object(value, where), ("values",), where)
-    names = tuple(dict.fromkeys(some_texts(value.get("values"), f"{where}.values")))
-    if len(names) > MAX_IDS:
-        raise unsupported(f"[ids] with more than {MAX_IDS} ids", where, "ask for single documents by [_doc]")
+    names = few_ids(dict.fromkeys(some_texts(value.get("values"), f"{where}.values")), where)
+    if any(len(name) > MAX_ID_BYTES for name in names):
+        raise InvalidInput(f"no id is longer than {MAX_ID_BYTES} bytes", field=where)
     if parse(text_of_ids(names), collection.fields).ids != names:
         raise unsupported("an id with quotation marks or spaces at its ends", where, "ask for it by [_doc]")
     return Wanted(ids=names)

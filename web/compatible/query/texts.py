@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
+from search.query import MAX_QUERY_CHARACTERS
 from search.understanding.syntax import parse
 from web.compatible.query.fields import one_value
 from web.compatible.query.wanted import Wanted
@@ -37,7 +38,8 @@ _MATCH_NEUTRAL: Final = {
 }
 MAX_DIMENSION: Final = 10_000
 _KINDS: Final = ("best_fields", "cross_fields")
-_OPERATORS: Final = re.compile(r"(?<!\S)-(?=\S)|(?<=\w)(:)(?=\S)")
+_COLON: Final = re.compile(r"(?<=\w):(?=\S)")
+_DASHES: Final = re.compile(r"(?<!\S)-+(?=\S)")
 _QUOTES: Final = str.maketrans(dict.fromkeys('"“”„‟«»', " "))
 
 
@@ -114,10 +116,14 @@ def as_words(value: Any, where: str, collection: Collection) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     text = a_text(value, where).strip()
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise InvalidInput(
+            f"the text has {len(text):,} characters; at most {MAX_QUERY_CHARACTERS:,} are allowed", field=where
+        )
     read = parse(text, collection.fields)
     if not (read.phrases or read.excluded or read.filters or read.ids or read.notes):
         return text
-    words = _OPERATORS.sub(lambda found: ": " if found[1] else " ", text.translate(_QUOTES))
+    words = _DASHES.sub(" ", _COLON.sub(": ", text.translate(_QUOTES)))  # a dash can follow a colon
     return a_text(" ".join(words.split()), where)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Final
 
 from search.query import Filter, NoneOf, Terms
+from search.understanding.filters import MAX_VALUES
 from web.compatible.shapes import unsupported
 
-_ONE_TEXT = "a search is ranked by one text: join the texts, or send one search for each"
+MAX_IDS: Final = 12
+"""How many ids one search can name: a longer text is not read for operators (`search.understanding.syntax`)."""
+
+_ONE_TEXT: Final = "a search is ranked by one text: join the texts, or send one search for each"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +73,27 @@ def any_of(parts: Sequence[Wanted], where: str) -> Wanted:
     if all(item.ranks for item in parts):
         return _hybrid(parts, where)
     if all(item == Wanted(ids=item.ids) and item.ids for item in parts):
-        return Wanted(ids=tuple(dict.fromkeys(name for item in parts for name in item.ids)))
+        return Wanted(ids=few_ids(dict.fromkeys(name for item in parts for name in item.ids), where))
     terms = [_only_terms(item) for item in parts]
     names = {item.name for item in terms if item}
     if len(names) == 1 and all(terms):
-        values = (value for item in terms if item for value in item.values)
-        return Wanted(filters=(Terms(names.pop(), tuple(dict.fromkeys(values))),))
+        values = dict.fromkeys(value for item in terms if item for value in item.values)
+        if len(values) > MAX_VALUES:
+            raise unsupported(f"a choice between more than {MAX_VALUES} values", where, "send several searches")
+        return Wanted(filters=(Terms(names.pop(), tuple(values)),))
     raise unsupported(
         "a choice between clauses of different kinds or fields",
         where,
         "alternatives can be one text and its vectors, values of one keyword field, or ids",
     )
+
+
+def few_ids(names: Iterable[str], where: str) -> tuple[str, ...]:
+    """The ids, if one search can name so many. Raises `InvalidInput`."""
+    ids = tuple(names)
+    if len(ids) > MAX_IDS:
+        raise unsupported(f"[ids] with more than {MAX_IDS} ids", where, "ask for single documents by [_doc]")
+    return ids
 
 
 def _hybrid(parts: Sequence[Wanted], where: str) -> Wanted:
