@@ -58,6 +58,17 @@ class NoneOf:
 Filter = Terms | Range | NoneOf
 
 
+class QueryVector(NamedTuple):
+    """A vector that the caller of a search brings, for the vector field `name`.
+
+    `encoder` is the fingerprint of the model that made it, which must be that of the field; `values` are of any length but 0.
+    """
+
+    name: str
+    encoder: str
+    values: tuple[float, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One search by one caller; its names of fields are checked against the collection when the search starts.
@@ -65,7 +76,8 @@ class Query:
     `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
     must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter
     means. With `plain` the text is searched as words only, also if it says of something that it is absent. What is named by
-    one of `as_typed` is searched by no other name. `cursor` asks for a later page. `deadline_ms` is the time for reranking:
+    one of `as_typed` is searched by no other name. With `everything`, every document that passes the filters matches, and text
+    and slots, which can be empty then, only decide on the order. `vectors` are searched instead of those of the text. `cursor` asks for a later page. `deadline_ms` is the time for reranking:
     None for the collection's own, 0 for none. With `stances`, what hits say of the text is read where the kind has a model
     for it. `bundles` has the bundle for each name that a finding `bundle:NAME` gives. A query can't be built without
     `access`.
@@ -91,11 +103,13 @@ class Query:
     plain: bool = False
     as_typed: tuple[str, ...] = ()
     bundles: tuple[tuple[str, TermBundle], ...] = ()
+    everything: bool = False
+    vectors: tuple[QueryVector, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.access, Access):
             raise TypeError("a Query needs the Access of its caller")
-        if not (self.words.strip() or any(map(str.strip, self.lacking))):
+        if not (self.everything or self.vectors or self.words.strip() or any(map(str.strip, self.lacking))):
             raise InvalidInput("the query is empty: give a text, or an entity or aspect, or findings", field="text")
         if self.absence not in ABSENCES:
             raise InvalidInput(f"absence is {self.absence!r}; it must be one of {', '.join(ABSENCES)}", field="absence")

@@ -19,6 +19,7 @@ from web.api import cohorts, completion, documents, openapi, operations
 from web.api import search as search_api
 from web.api.kept import routes as kept
 from web.backlog import Backlog
+from web.compatible import routes as compatible
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
 from web.pages.claims import routes as claim_pages
@@ -81,6 +82,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(cohorts.blueprint)
     app.register_blueprint(documents.blueprint)
     app.register_blueprint(kept.blueprint)
+    app.register_blueprint(compatible.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(reference_blueprint(openapi.description))
     app.register_blueprint(patients.blueprint)

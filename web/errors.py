@@ -17,7 +17,7 @@ from web.serving.fair_shares import CallerBusy
 from web.statuses import CODES, status_of
 from web.wire import ErrorAnswer, ErrorDetail
 
-MACHINE_PATHS: Final = ("/v1/", "/openapi.json", "/healthz", "/readyz", "/metrics")
+MACHINE_PATHS: Final = ("/v1/", "/opensearch/", "/openapi.json", "/healthz", "/readyz", "/metrics")
 _MESSAGES: Final = {
     404: "there is nothing at this address",
     405: "this address does not support {method}; it supports {allowed}",

@@ -111,15 +111,18 @@ class UseCases:
             except NotFound as error:
                 raise InvalidInput(error.message, field=error.field) from None
 
-    def search(self, query: Query) -> Results:
-        """Run `query`; a search that fails is logged, too."""
+    def search(self, query: Query, shown_from: int = 0) -> Results:
+        """Run `query`; a search that fails is logged, too.
+
+        A caller of this method that shows the hits from position `shown_from` on only has only these logged.
+        """
         asked = _asked(query)
         try:
             results = self.medley.search(query)
         except MedleyError as error:
             self.audit("search", query.collection, asked, status=status_of(error))
             raise
-        shown = list(dict.fromkeys(name for hit in results.hits for name in (hit.document, *hit.others)))
+        shown = list(dict.fromkeys(name for hit in results.hits[shown_from:] for name in (hit.document, *hit.others)))
         self.audit("search", query.collection, asked, shown)
         return results
 
@@ -249,6 +252,10 @@ def _asked(query: Query) -> Mapping[str, Any]:
         further["absence"] = query.absence
     if query.plain:
         further["plain"] = True
+    if query.everything:
+        further["everything"] = True
+    if query.vectors:
+        further["vectors"] = [item.name for item in query.vectors]
     if query.as_typed:
         further["as_typed"] = list(query.as_typed)
     return (

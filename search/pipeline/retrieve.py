@@ -7,7 +7,7 @@ Product, evaluation and benches all call `retrieve`: nothing else produces ranki
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
 from search.understanding.criteria import Criterion
+from search.understanding.given_vectors import given_vectors
 from search.understanding.slots import QuerySlots
 from search.understanding.understand import Understanding, understand
 
@@ -96,8 +97,10 @@ def _retrieve(
     reader = reader if meta.reading else None
     understanding = understand(query, collection.fields, reader, collection.reads_queries, collection.name_weight)
     trace.step("understand")
-    vectors = encode_query(understanding.model_text, services, meta, trace) if understanding.model_text else {}
-    moved_by_feedback = collection.feedback is not None and bool(vectors)
+    given = given_vectors(query, meta)
+    text = understanding.model_text
+    vectors = given | (encode_query(text, services, meta, trace, given) if text else {})
+    moved_by_feedback = collection.feedback is not None and bool(vectors) and not given
     slots = asked_slots(query, collection, meta, reader)
     whole = encode_slots(slots, meta, services.discourse, services.vectors, trace.degraded) if slots else {}
     trace.step("encode")
@@ -123,12 +126,17 @@ def _retrieve(
     return replace(retrieved, candidates=newest, answer=without_counts(retrieved.answer))
 
 
-def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Trace) -> dict[str, Vectors]:
-    """Vector field -> the unit vector of `text`, shape (d,), by the encoder that filled the field; cached."""
+def encode_query(
+    text: str, services: SearchServices, meta: IndexMeta, trace: Trace, given: Container[str] = ()
+) -> dict[str, Vectors]:
+    """Vector field -> the unit vector of `text`, shape (d,), by the encoder that filled the field; cached.
+
+    Those that are `given` are left out.
+    """
     vectors = {}
     for name, fingerprint in meta.encoders.items():
-        if name == DISCOURSE:
-            continue  # asked by slots
+        if name == DISCOURSE or name in given:
+            continue  # the former is asked by slots
         encoder = services.encoder(fingerprint)
         if encoder is None:
             trace.degraded.append(
@@ -152,7 +160,8 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
 
 def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
     # The cache key needs those vectors alone that the understanding of the query does not determine.
-    own = [vector.tobytes() for name, vector in request.vectors.items() if feedback or name == DISCOURSE]
+    given = {DISCOURSE, *(item.name for item in context.query.vectors)}
+    own = [vector.tobytes() for name, vector in request.vectors.items() if feedback or name in given]
     answer = lookup.with_holders(_cached_answer(request, context, b"".join(own)))
     context.trace.step("legs")
     candidates, understanding = _rank(answer, context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mappings.collection import Collection
-from mappings.errors import InvalidInput, NotFound
+from mappings.errors import InvalidInput, ModelError, NotFound
 from search.pipeline.checks import check_fields
 from search.pipeline.paging.cursor import Cursor, verify
 from search.pipeline.paging.progress import MAX_DEPTH
@@ -18,8 +18,8 @@ from search.query import Query
 def search(query: Query, services: SearchServices) -> Results:
     """One page of answers to `query`.
 
-    Raises `NotFound` for an unknown collection, `InvalidInput` for an unknown filter, facet or sort field and for an
-    invalid cursor, `Unavailable` if the engine is down. A missing model never raises: `degraded` says so.
+    Raises `NotFound` for an unknown collection, `InvalidInput` for an unknown filter, facet or sort field, for an
+    invalid cursor and for a vector that is not of the index's model, `Unavailable` if the engine is down. A missing model never raises: `degraded` says so.
     """
     collection = services.collection(query.collection)
     services.reader(collection)  # loaded once by each process: not in the time of its first search
@@ -36,6 +36,10 @@ def search(query: Query, services: SearchServices) -> Results:
 def _retrieve_published(query: Query, services: SearchServices, collection: Collection, trace: Trace) -> Retrieved:
     try:
         return retrieve(query, services, trace, collection)
+    except ModelError as error:
+        if not query.vectors:
+            raise
+        raise InvalidInput(error.message, field="vectors") from error  # one has another dimension
     except NotFound:
         # The index was dropped after it was resolved: its successor is published by now.
         trace.degraded.clear()

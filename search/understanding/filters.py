@@ -11,7 +11,7 @@ from typing import Any
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from mappings.fields import Field
-from search.query import Filter, Range, Terms
+from search.query import Filter, NoneOf, Range, Terms
 
 MAX_VALUES = 100
 MAX_VALUE_CHARACTERS = 1_000
@@ -93,9 +93,20 @@ def _date(value: Any, field: Field, where: str) -> date:
         ) from None
 
 
-def as_json(chosen: Sequence[Filter]) -> dict[str, Any]:
-    """Filters as JSON, in the form that `parse` reads."""
+def as_json(chosen: Sequence[Filter]) -> dict[str, Any] | list[dict[str, Any]]:
+    """Filters as JSON, in the form that `parse` reads; as a list if it has no form for them.
+
+    That is so for values that documents must not have, and for several filters of one field.
+    """
+    if any(isinstance(item, NoneOf) for item in chosen) or len({item.name for item in chosen}) < len(chosen):
+        return [_filter_as_json(item) for item in chosen]
     return {item.name: _range_as_json(item) if isinstance(item, Range) else list(item.values) for item in chosen}
+
+
+def _filter_as_json(item: Filter) -> dict[str, Any]:
+    if isinstance(item, Range):
+        return {"field": item.name, **_range_as_json(item)}
+    return {"field": item.name, "any" if isinstance(item, Terms) else "none": list(item.values)}
 
 
 def _range_as_json(item: Range) -> dict[str, float | str]:

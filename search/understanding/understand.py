@@ -102,7 +102,7 @@ def understand(
         named=_named(parsed, things, fields),
         excluded=tuple(phrase(typed) for typed in parsed.excluded),
         required=bool(parsed.phrases or parsed.ids),
-        everything=bool(read.criteria) or (bool(parsed.filters) and not (weighted or parsed.ids)),
+        everything=query.everything or bool(read.criteria) or (bool(parsed.filters) and not (weighted or parsed.ids)),
         keywords=(*_proving(read), *aspect_keywords(aspects)),
         alternatives=tuple(item.alternatives(name_weight) for item in others),
     )

@@ -19,6 +19,9 @@ Reason = Literal["not a bearer token", "unknown token", "wrong secret", "expired
 GUESSES: Final = frozenset[Reason]({"not a bearer token", "unknown token", "wrong secret"})
 """The reasons that show no right secret."""
 
+FOR_PROGRAMS: Final = ("/v1/", "/opensearch/")
+"""Addresses to which a session can only send requests that read."""
+
 SESSION_WRITES: Final = "/v1/kept"
 """The one address under `/v1/` that a session can write to, with the form token of its pages: what its user keeps."""
 
@@ -135,7 +138,7 @@ def _check_expiry(token: tokens.ApiToken, field: str | None = None) -> None:
 
 def _by_session(known: Sequence[tokens.ApiToken]) -> Caller:
     token = _session_token(known)
-    if request.method not in SAFE_METHODS and request.path.startswith("/v1/"):
+    if request.method not in SAFE_METHODS and request.path.startswith(FOR_PROGRAMS):
         if request.path != SESSION_WRITES and not request.path.startswith(f"{SESSION_WRITES}/"):
             raise Unauthorized("a session can only read here: send the token as 'Authorization: Bearer'")
         sessions.check_form_token()

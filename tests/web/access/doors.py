@@ -42,6 +42,17 @@ DOORS = {
     "document page": ("GET", "/document?collection=NAME&id=p1/n1", {}),
     "patient page": ("GET", "/patient?collection=NAME&document=p1/n1", {}),
     "patient form": ("POST", "/patient", {"data": {"collection": "NAME", "patient": "p1"}}),
+    "search by a client of OpenSearch": ("POST", "/opensearch/NAME/_search", {"json": {"size": 1}}),
+    "such a search that is not supported": ("POST", "/opensearch/NAME/_search", {"json": {"query": {"fuzzy": {}}}}),
+    "such a search with an unknown field": (
+        "POST",
+        "/opensearch/NAME/_search",
+        {"json": {"query": {"term": {"ward": "7"}}}},
+    ),
+    "count": ("GET", "/opensearch/NAME/_count", {}),
+    "index": ("GET", "/opensearch/NAME", {}),
+    "mapping": ("GET", "/opensearch/NAME/_mapping", {}),
+    "document of an index": ("GET", "/opensearch/NAME/_doc/p1/n1", {}),
     "citation page": ("GET", "/cite?collection=NAME&id=p1/n1&format=bibtex", {}),
 }
 
