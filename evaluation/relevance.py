@@ -17,7 +17,8 @@ DEPTH = 10
 def rank_eval(task: Task, index: str, fields: Sequence[str]) -> dict[str, Any]:
     """The body of `POST /INDEX/_rank_eval`: nDCG@10 of the words of each question in `fields`.
 
-    `_rank_eval` runs no search pipeline, so it measures what an index finds without ours. Raises `InvalidInput` for a suite that judges passages.
+    `_rank_eval` runs no search pipeline, so it measures what an index finds without ours. Raises `InvalidInput` for a suite
+    that judges passages.
     """
     requests = [
         {

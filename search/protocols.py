@@ -155,11 +155,10 @@ class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
     `vectors[field]` has shape (rows, d), unit rows; those of `discourse` are at most that long, and zero where a
-    passage has no sentence. In order,
-    `windows[n]` of them belong to passage n, or one each if `windows` is empty. The score of a passage is that of its best
-    row. Without any vectors the document is found by its words, until it is written again. `asserted[n]` are the keys of
-    what passage n asserts; it is empty for a document that was not read. `tokens[n]` are the compressed token vectors of
-    passage n; it is empty where the index stores none.
+    passage has no sentence. In order, `windows[n]` of them belong to passage n, or one each if `windows` is empty. The score
+    of a passage is that of its best row. Without any vectors the document is found by its words, until it is written again.
+    `asserted[n]` are the keys of what passage n asserts; it is empty for a document that was not read. `tokens[n]` are the
+    compressed token vectors of passage n; it is empty where the index stores none.
     """
 
     document: str

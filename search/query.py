@@ -76,11 +76,11 @@ class Query:
     `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
     must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter
     means. With `plain` the text is searched as words only, also if it says of something that it is absent. What is named by
-    one of `as_typed` is searched by no other name. With `everything`, every document that passes the filters matches, and text
-    and slots, which can be empty then, only decide on the order. `vectors` are searched instead of those of the text. `cursor` asks for a later page. `deadline_ms` is the time for reranking:
-    None for the collection's own, 0 for none. With `stances`, what hits say of the text is read where the kind has a model
-    for it. `bundles` has the bundle for each name that a finding `bundle:NAME` gives. A query can't be built without
-    `access`.
+    one of `as_typed` is searched by no other name. With `everything`, every document that passes the filters matches, and
+    text and slots, which can be empty then, only decide on the order. `vectors` are searched instead of those of the text.
+    `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for none. With
+    `stances`, what hits say of the text is read where the kind has a model for it. `bundles` has the bundle for each name
+    that a finding `bundle:NAME` gives. A query can't be built without `access`.
     """
 
     collection: str

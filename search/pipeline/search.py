@@ -18,8 +18,9 @@ from search.query import Query
 def search(query: Query, services: SearchServices) -> Results:
     """One page of answers to `query`.
 
-    Raises `NotFound` for an unknown collection, `InvalidInput` for an unknown filter, facet or sort field, for an
-    invalid cursor and for a vector that is not of the index's model, `Unavailable` if the engine is down. A missing model never raises: `degraded` says so.
+    Raises `NotFound` for an unknown collection, `InvalidInput` for an unknown filter, facet or sort field, for an invalid
+    cursor and for a vector that is not of the index's model, `Unavailable` if the engine is down. A missing model never
+    raises: `degraded` says so.
     """
     collection = services.collection(query.collection)
     services.reader(collection)  # loaded once by each process: not in the time of its first search

@@ -61,8 +61,9 @@ class PipelineKind:
     def read_document(self, title: str, text: str) -> dict[str, Any]:
         """What the index gets beside title and text: a vector of each window, and what the document asserts.
 
-        `also`, `title_words` and `heading_words` are searched, too (`mappings.indexes`); `proves` are the keys by which queries prefer
-        documents. `tie` is the same number for all, which the search pipeline needs (`search.engines.opensearch.plugin`).
+        `also`, `title_words` and `heading_words` are searched, too (`mappings.indexes`); `proves` are the keys by which
+        queries prefer documents. `tie` is the same number for all, which the search pipeline needs
+        (`search.engines.opensearch.plugin`).
         """
         found = read_passages(_document(title, text, self.collection), 1, self.collection, self.reader)
         windows = [window for passage in found for window in placed_windows(passage, self.collection.window_words)]

@@ -235,7 +235,8 @@ def bench(name: str, windows: int | None, as_json: bool) -> None:
     """Measure speed and memory.
 
     `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale, which builds
-    gigabytes, and plugin, which needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
+    gigabytes, and plugin, which needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster
+    (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
     if windows and name != "scale":

@@ -2,10 +2,10 @@
 
 A document goes through the ingest pipeline: the model server reads it, and its vectors, other words and assertions stand in
 the object `medley` of the document. A search is a `hybrid` query of a `bool` with a `match` and of a `neural` query. The
-search pipeline lets the model server write the `match` (other names, abbreviations, as Medley's lexical leg), gives the second its model,
-fuses both as the kind does, and lets the model server score the best hits. OpenSearch hands a model the source of the hits but
-not their scores; so hits are first reranked by a number that all share, `medley.tie`, which writes the fused score into the
-source as `previous_score`.
+search pipeline lets the model server write the `match` (other names, abbreviations, as Medley's lexical leg), gives the
+second its model, fuses both as the kind does, and lets the model server score the best hits. OpenSearch hands a model the
+source of the hits but not their scores; so hits are first reranked by a number that all share, `medley.tie`, which writes
+the fused score into the source as `previous_score`.
 """
 
 from __future__ import annotations
