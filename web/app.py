@@ -13,7 +13,7 @@ from search.settings import read as read_settings
 from web import errors
 from web.access.guard import is_guarded
 from web.access.log import AccessLog
-from web.access.proxies import set_up_proxies
+from web.access.proxies import Proxies, set_up_proxies
 from web.access.sessions import set_up_sessions
 from web.api import cohorts, completion, documents, openapi, operations
 from web.api import search as search_api
@@ -32,6 +32,7 @@ from web.pages.reference import reference_blueprint
 from web.pages.saved import routes as saved_pages
 from web.serving.fair_shares import FairShares
 from web.serving.limits import MAX_BODY_BYTES
+from web.serving.traced_requests import trace_requests
 from workers.queueing.queue import open_queue
 
 THREADS: Final = 4
@@ -93,6 +94,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(claim_pages.blueprint)
     app.register_blueprint(judgement_pages.blueprint)
     app.after_request(finish)
+    trace_requests(app, Proxies.of(medley.settings.proxies).trusts)  # others could fill or mute traces
     return app
 
 

@@ -12,6 +12,7 @@ from search.home import open_home
 from search.memory.scores import ScoreMemory
 from search.settings import Settings
 from search.settings import read as read_settings
+from search.tracing import spans
 from web.access.auth import check_bind
 from web.access.proxies import Proxies
 from web.access.sessions import live_sessions_of
@@ -66,7 +67,11 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
     settings = read_settings()
     open_home(settings.home)
     check_bind(settings.home, host)
-    live_sessions_of(settings), Proxies.of(settings.proxies)  # wrong settings stop the command, not each process
+    (
+        live_sessions_of(settings),
+        Proxies.of(settings.proxies),
+        spans.check_setting(settings.traces),
+    )  # wrong settings stop the command, not each process
     check_free(host, port)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
@@ -117,8 +122,10 @@ def _create_gateway(threads: int, scores: ScoreMemory) -> Any:
     from search.startup import freeze_loaded_objects, warm_up
     from web import create_app
 
-    medley = Medley.open(read_settings(), scores=scores)
+    settings = read_settings()
+    medley = Medley.open(settings, scores=scores)
     warm_up(medley)  # the process accepts requests only afterwards, so none waits for a model to load
+    spans.start(settings.traces, "medley-gateway")
     freeze_loaded_objects()
     return create_app(medley, threads)
 
@@ -127,3 +134,4 @@ def _close_gateway(_server: Any, worker: Any) -> None:
     portal = getattr(getattr(worker, "wsgi", None), "extensions", {}).get("medley")
     if portal is not None:  # None where the process ended before it could start
         portal.medley.close()
+    spans.stop()
