@@ -44,6 +44,7 @@ DEV = [
     "import-linter>=2.1,<3",
     "mypy>=1.14,<3",
     "playwright>=1.49,<2",
+    "promql-parser>=0.8,<1",
     "pytest>=8.3,<10",
     "pytest-xdist>=3.6,<4",
     "pyyaml>=6,<7",

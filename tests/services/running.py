@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,12 +19,16 @@ READY_SECONDS = 120.0
 
 
 @contextmanager
-def server(command: str, *options: str, **variables: str) -> Iterator[str]:
-    """The address of a server that answers its health check. Afterwards it is asked to end, without a traceback."""
+def server(name: str, *options: str, command: Sequence[str] = (), **variables: str) -> Iterator[str]:
+    """The address of a server that answers its health check. Afterwards it is asked to end, without a traceback.
+
+    `command` is what runs the command line instead of a `quick_command`.
+    """
     port = free_port()
     address = f"http://127.0.0.1:{port}"
+    arguments = (name, "--port", str(port), *options)
     process = subprocess.Popen(
-        quick_command(command, "--port", str(port), *options),
+        [*command, *arguments] if command else quick_command(*arguments),
         cwd=ROOT,
         env=os.environ | variables,
         stderr=subprocess.PIPE,

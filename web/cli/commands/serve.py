@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from functools import partial
 from typing import Any, Final
 
@@ -19,6 +22,7 @@ from web.access.sessions import live_sessions_of
 from web.cli.listening import check_free, ready_hook
 from web.serving.shutdown import SHUTDOWN
 
+_COUNTS: Final = "PROMETHEUS_MULTIPROC_DIR"
 SPARE_THREADS: Final = 4
 """Threads that neither searches nor uploads can take: they answer health checks and everything else."""
 
@@ -76,6 +80,7 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
     click.echo(f"Medley starts at http://{address}/ and loads its models", err=True)
+    _count_together()
     _load_what_is_shared(settings)
     run_gunicorn(
         {
@@ -99,6 +104,21 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
             per_address=per_address,
         ),
     )
+
+
+def _count_together() -> None:
+    """Let `/metrics` show the sum over all processes, whichever answers; before its library is imported, which looks once.
+
+    The figures are kept in files of this run.
+    """
+    if _COUNTS not in os.environ:
+        os.environ[_COUNTS] = folder = tempfile.mkdtemp(prefix="medley-metrics-")
+        atexit.register(_remove_counts, folder, os.getpid())
+
+
+def _remove_counts(folder: str, process: int) -> None:
+    if os.getpid() == process:  # not by the processes that were forked from it
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _load_what_is_shared(settings: Settings) -> None:
