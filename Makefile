@@ -1,6 +1,6 @@
 # Medley's commands. `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-security lint quick check evaluate bench results secrets lock sbom clean
+.PHONY: help run test test-security lint quick check evaluate bench results secrets lock sbom chart clean
 
 PYTHON ?= python3
 SERVE := .venv
@@ -8,6 +8,9 @@ TEST := .venv-test
 TOOLS := .venv-tools
 LOCKED := .venv-locked
 LOCK := deploy/requirements.lock
+CHART := deploy/helm/medley
+RENDERED := tests/golden/helm
+KUBE := 1.34.0
 # Two workers, the idle one takes over from the other; much of a test's time is waiting for processes that it started.
 WORKERS := -n 2 --dist worksteal --durations=10
 # What needs a server or seconds is left out, and its modules are not imported.
@@ -76,6 +79,13 @@ sbom: $(TOOLS)/.ready  ## write sbom.json (CycloneDX) of what the lock installs,
 	$(TOOLS)/bin/uv pip install --quiet --python $(LOCKED) --require-hashes --requirement $(LOCK)
 	$(TOOLS)/bin/uv pip install --quiet --python $(LOCKED) --no-deps .
 	$(TOOLS)/bin/cyclonedx-py environment --output-reproducible --output-format JSON --output-file sbom.json $(LOCKED)
+
+chart:  ## lint the Helm chart, and render it for the tests (needs helm)
+	for name in minimal full; do \
+		helm lint --strict --kube-version $(KUBE) --values $(RENDERED)/$$name.values.yaml $(CHART) && \
+		helm template medley $(CHART) --namespace search --kube-version $(KUBE) --values $(RENDERED)/$$name.values.yaml > $(RENDERED)/$$name.yaml || exit 1; \
+	done
+	(cd $(CHART) && find . -type f | LC_ALL=C sort | xargs sha256sum) > $(RENDERED)/chart.sha256
 
 clean:  ## remove the virtual environments and caches, not the data
 	find . -name __pycache__ -prune -exec rm -rf {} +
