@@ -6,7 +6,7 @@ While it is off, nothing of OpenTelemetry is imported, and a span is one compari
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Final, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -127,13 +127,17 @@ def headers() -> dict[str, str]:
 def each(name: str, items: Iterable[T]) -> Iterator[T]:
     """The items, with a span around the making of each; the span of the end, which makes none, is there as well."""
     iterator = iter(items)
-    while True:
-        with span(name):
-            try:
-                item = next(iterator)
-            except StopIteration:
-                return
-        yield item
+    try:
+        while True:
+            with span(name):
+                try:
+                    item = next(iterator)
+                except StopIteration:
+                    return
+            yield item
+    finally:
+        if isinstance(iterator, Generator):
+            iterator.close()  # in the thread that reads, as soon as it stops
 
 
 class Steps:

@@ -172,6 +172,23 @@ def test_the_items_of_a_step_belong_to_whoever_began_it_and_their_readers_do_not
     assert len(collector.named("read")) == 3  # that of the end, too: it can take as long
 
 
+def test_whoever_stops_reading_the_items_of_a_step_ends_what_makes_them():
+    ended = []
+
+    def made():
+        try:
+            yield from range(5)
+        finally:
+            ended.append(True)
+
+    source = made()
+    items = spans.each("read", source)
+    assert next(items) == 0
+    items.close()
+    assert ended == [True]
+    assert source.gi_frame is None
+
+
 def test_a_thread_continues_the_trace_only_in_a_copied_context(collector):
     def work(name):
         with spans.span(name):
