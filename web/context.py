@@ -18,7 +18,7 @@ from web.access.log import AccessLog, Actor, AuditRecord
 from web.access.proxies import client_address
 from web.access.throttle import Throttle, TooManyFailures
 from web.statuses import status_of
-from web.use_cases import OnAnswer, UseCases, ignore_answer
+from web.use_cases import OnAnswer, UseCases
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
@@ -41,7 +41,7 @@ class Portal:
     searches: FairShares
     uploads: FairShares
     throttle: Throttle = field(default_factory=Throttle)
-    on_answer: OnAnswer = ignore_answer
+    on_answer: OnAnswer = lambda collection, results: None
 
     @property
     def home(self) -> Path:

@@ -46,10 +46,6 @@ _LOGGED_NAME_CHARACTERS: Final = 100
 _LOGGED_ID_CHARACTERS: Final = 1000
 
 
-def ignore_answer(collection: str, results: Results) -> None:
-    """Count nothing: what a command does."""
-
-
 class RecordedDelivery:
     """A delivery that counts the outcomes of its records; see `UseCases.delivery`."""
 
@@ -101,7 +97,7 @@ class UseCases:
     caller: Caller
     actor: Actor
     queue: Queue | None = None
-    on_answer: OnAnswer = ignore_answer
+    on_answer: OnAnswer = lambda collection, results: None
 
     @property
     def collections(self) -> VisibleCollections:
