@@ -7,7 +7,7 @@ FROM python:3.12-slim-bookworm
 # cpu or gpu: which ONNX Runtime.
 ARG EXTRA=cpu
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir "$(echo /wheels/medley-*.whl)[${EXTRA}]"
+    pip install --no-cache-dir "$(echo /wheels/medley-*.whl)[${EXTRA},traces]"
 # The loader finds the CUDA libraries that come as packages only where it is told of them.
 RUN if [ "${EXTRA}" = gpu ]; then \
         pip install --no-cache-dir "onnxruntime-gpu[cuda,cudnn]" \

@@ -1,10 +1,16 @@
 # Medley's commands. `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-security lint quick check evaluate bench results secrets clean
+.PHONY: help run test test-security lint quick check evaluate bench results secrets lock sbom chart clean
 
 PYTHON ?= python3
 SERVE := .venv
 TEST := .venv-test
+TOOLS := .venv-tools
+LOCKED := .venv-locked
+LOCK := deploy/requirements.lock
+CHART := deploy/helm/medley
+RENDERED := tests/golden/helm
+KUBE := 1.34.0
 # Two workers, the idle one takes over from the other; much of a test's time is waiting for processes that it started.
 WORKERS := -n 2 --dist worksteal --durations=10
 # What needs a server or seconds is left out, and its modules are not imported.
@@ -59,6 +65,28 @@ bench: $(TEST)/.ready  ## print speed and memory, as ratios
 secrets:  ## make the certificates, passwords and tokens that docker-compose.yml needs
 	$(PYTHON) deploy/make_secrets.py
 
+$(TOOLS)/.ready:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/pip install --quiet 'cyclonedx-bom>=7,<8' 'uv>=0.9,<1'
+	@touch $@
+
+lock: $(TOOLS)/.ready  ## write deploy/requirements.lock anew: the newest versions in setup.py's bounds, with hashes
+	$(TOOLS)/bin/uv pip compile setup.py --extra cpu --extra traces --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --upgrade --quiet --output-file $(LOCK)
+
+sbom: $(TOOLS)/.ready  ## write sbom.json (CycloneDX) of what the lock installs, with licences
+	$(TOOLS)/bin/uv venv --quiet --clear --python $(PYTHON) $(LOCKED)
+	$(TOOLS)/bin/uv pip install --quiet --python $(LOCKED) --require-hashes --requirement $(LOCK)
+	$(TOOLS)/bin/uv pip install --quiet --python $(LOCKED) --no-deps .
+	$(TOOLS)/bin/cyclonedx-py environment --output-reproducible --output-format JSON --output-file sbom.json $(LOCKED)
+
+chart:  ## lint the Helm chart, and render it for the tests (needs helm)
+	for name in minimal full; do \
+		helm lint --strict --kube-version $(KUBE) --values $(RENDERED)/$$name.values.yaml $(CHART) && \
+		helm template medley $(CHART) --namespace search --kube-version $(KUBE) --values $(RENDERED)/$$name.values.yaml > $(RENDERED)/$$name.yaml || exit 1; \
+	done
+	(cd $(CHART) && find . -type f | LC_ALL=C sort | xargs sha256sum) > $(RENDERED)/chart.sha256
+
 clean:  ## remove the virtual environments and caches, not the data
 	find . -name __pycache__ -prune -exec rm -rf {} +
-	rm -rf $(SERVE) $(TEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(SERVE) $(TEST) $(TOOLS) $(LOCKED) sbom.json .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -34,11 +34,20 @@ TRAIN = [
 ]
 EVAL = ["ir-measures>=0.4,<0.5", "matplotlib>=3.9,<4", "rank-bm25>=0.2.2,<0.3", "tomli-w>=1.0,<2"]
 MCP = ["mcp>=2.3,<3"]
+TRACES = [
+    "opentelemetry-api>=1.38,<2",
+    "opentelemetry-exporter-otlp-proto-http>=1.38,<2",
+    "opentelemetry-sdk>=1.38,<2",
+]
 DEV = [
     "hypothesis>=6.120,<7",
     "import-linter>=2.1,<3",
+    "jsonschema>=4.20,<5",
+    "kubernetes-validate>=1.34,<2",
     "mypy>=1.14,<3",
+    "packaging>=24",
     "playwright>=1.49,<2",
+    "promql-parser>=0.8,<1",
     "pytest>=8.3,<10",
     "pytest-xdist>=3.6,<4",
     "pyyaml>=6,<7",
@@ -66,8 +75,9 @@ setup(
         "gpu": ["onnxruntime-gpu>=1.20,<2"],
         "train": TRAIN,
         "eval": EVAL,
-        "dev": [*DEV, *EVAL, *MCP],
+        "dev": [*DEV, *EVAL, *MCP, *TRACES],
         "mcp": MCP,
+        "traces": TRACES,
         "bench": ["bm25s>=0.2.14,<0.4", "sentence-transformers>=5.1,<7"],
     },
     entry_points={"console_scripts": ["medley = web.cli.main:main"]},

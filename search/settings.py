@@ -109,6 +109,11 @@ class Settings:
         100, "documents that each leg returns, and size of the result window that pages are frozen over"
     )
     cursor_minutes: int = _setting(60, "minutes that the cursor of a later page is valid")
+    traces: str = _setting(
+        "",
+        "address of an OpenTelemetry collector (OTLP over HTTP), such as http://host:4318, which gets the traces of gateway, "
+        "workers and model servers; empty: none are made",
+    )
 
     def as_json(self) -> dict[str, Any]:
         """Names and values, paths as text."""

@@ -167,6 +167,7 @@ LIBRARIES = {
     "opensearchpy": ("search/engines/opensearch/", "evaluation/bench/bulk.py", "evaluation/bench/ingest.py"),
     "celery": ("workers/queueing/",),
     "redis": ("workers/queueing/queue.py",),
+    "opentelemetry": ("search/tracing/otlp.py",),
 }
 
 

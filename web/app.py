@@ -13,7 +13,7 @@ from search.settings import read as read_settings
 from web import errors
 from web.access.guard import is_guarded
 from web.access.log import AccessLog
-from web.access.proxies import set_up_proxies
+from web.access.proxies import Proxies, set_up_proxies
 from web.access.sessions import set_up_sessions
 from web.api import cohorts, completion, documents, openapi, operations
 from web.api import search as search_api
@@ -21,6 +21,7 @@ from web.api.kept import routes as kept
 from web.backlog import Backlog
 from web.compatible import routes as compatible
 from web.context import EXTENSION, Portal, request_id
+from web.metrics import GatewayMeter
 from web.pages import routes as pages
 from web.pages.claims import routes as claim_pages
 from web.pages.cohorts import comparison_page
@@ -32,6 +33,7 @@ from web.pages.reference import reference_blueprint
 from web.pages.saved import routes as saved_pages
 from web.serving.fair_shares import FairShares
 from web.serving.limits import MAX_BODY_BYTES
+from web.serving.traced_requests import trace_requests
 from workers.queueing.queue import open_queue
 
 THREADS: Final = 4
@@ -69,14 +71,16 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.url_map.merge_slashes = False  # a document's id can hold two slashes in a row
     log = AccessLog.of(medley.settings)
     shares = FairShares(threads, "searches"), FairShares(threads, "uploads", waiting=0)
-    app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), open_queue(medley.settings), *shares)
+    meter = GatewayMeter()
+    queue = open_queue(medley.settings)
+    app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), queue, *shares, on_answer=meter.count_answer)
     set_up_proxies(app, medley.settings.proxies)
     set_up_sessions(app, medley.settings)
     is_guarded(medley.settings.home)  # remembered from the start, whatever happens to the files
     app.jinja_env.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     errors.register(app)
-    operations.register(app)
+    operations.register(app, meter)
     app.register_blueprint(search_api.blueprint)
     app.register_blueprint(completion.blueprint)
     app.register_blueprint(cohorts.blueprint)
@@ -93,6 +97,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(claim_pages.blueprint)
     app.register_blueprint(judgement_pages.blueprint)
     app.after_request(finish)
+    trace_requests(app, Proxies.of(medley.settings.proxies).trusts)  # others could fill or mute traces
     return app
 
 

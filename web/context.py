@@ -18,7 +18,7 @@ from web.access.log import AccessLog, Actor, AuditRecord
 from web.access.proxies import client_address
 from web.access.throttle import Throttle, TooManyFailures
 from web.statuses import status_of
-from web.use_cases import UseCases
+from web.use_cases import OnAnswer, UseCases
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
@@ -41,6 +41,7 @@ class Portal:
     searches: FairShares
     uploads: FairShares
     throttle: Throttle = field(default_factory=Throttle)
+    on_answer: OnAnswer = lambda collection, results: None
 
     @property
     def home(self) -> Path:
@@ -118,4 +119,4 @@ def _sharer() -> str:
 def use_cases() -> UseCases:
     """What the caller of this request can do."""
     served = portal()
-    return UseCases(served.medley, served.log, caller(), actor(), served.queue)
+    return UseCases(served.medley, served.log, caller(), actor(), served.queue, served.on_answer)

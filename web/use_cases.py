@@ -6,7 +6,7 @@ Each action is written to the access log before its result is returned.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -39,6 +39,9 @@ RECORD_STATUSES: Final[tuple[RecordStatus, ...]] = (
     "unknown",
     "rejected",
 )
+OnAnswer = Callable[[str, Results], None]
+"""Called with the collection and the results of each search."""
+
 _LOGGED_NAME_CHARACTERS: Final = 100
 _LOGGED_ID_CHARACTERS: Final = 1000
 
@@ -87,13 +90,14 @@ class RecordedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """What `caller` can do. `queue` is None if this process does the indexing itself."""
+    """What `caller` can do. `queue` is None if this process does the indexing itself; `on_answer` counts answers."""
 
     medley: Medley
     log: AccessLog
     caller: Caller
     actor: Actor
     queue: Queue | None = None
+    on_answer: OnAnswer = lambda collection, results: None
 
     @property
     def collections(self) -> VisibleCollections:
@@ -124,6 +128,7 @@ class UseCases:
             raise
         shown = list(dict.fromkeys(name for hit in results.hits[shown_from:] for name in (hit.document, *hit.others)))
         self.audit("search", query.collection, asked, shown)
+        self.on_answer(query.collection, results)
         return results
 
     def complete(self, request: CompletionRequest) -> Completions:

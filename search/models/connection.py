@@ -15,6 +15,7 @@ import urllib3
 from mappings.errors import InvalidInput, MedleyError, ModelError, Unavailable
 from search.models.headers import DEADLINE
 from search.timed_models import TimedOut
+from search.tracing import spans
 
 CONNECT_SECONDS: Final = 2.0
 FAILURES: Final = 5
@@ -87,6 +88,7 @@ class ServerConnection:
     breaker: Breaker = field(default_factory=Breaker)
     generation: int = 0
     _pool: urllib3.PoolManager = field(init=False)
+    _parts: urllib3.util.Url = field(init=False)
 
     def __post_init__(self) -> None:
         if not self.address.startswith(("http://", "https://")):
@@ -94,6 +96,7 @@ class ServerConnection:
                 f"MEDLEY_INFERENCE takes addresses such as http://host:8081, not {self.address!r}",
                 field="MEDLEY_INFERENCE",
             )
+        self._parts = urllib3.util.parse_url(self.address)
         self._pool = urllib3.PoolManager(maxsize=CONNECTIONS, retries=False)
 
     def get(self, path: str, seconds: float) -> Reply:
@@ -108,6 +111,22 @@ class ServerConnection:
         return self._send("POST", path, orjson.dumps(body), headers, until)
 
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], until: float) -> Reply:
+        with spans.span(f"model server {path}", self._about(path), "client") as call:
+            return self._retried(method, path, body, {**headers, **spans.headers()}, until, call)
+
+    def _about(self, path: str) -> spans.Attributes:
+        url = self._parts
+        return {"server.address": url.host or "", "server.port": url.port or 0, "url.path": path}
+
+    def _retried(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        until: float,
+        call: spans.OpenSpan,
+    ) -> Reply:
         pause, first_try, allowed = _FIRST_PAUSE, True, until - time.monotonic()
         while True:
             self.breaker.check(self.address)
@@ -119,6 +138,7 @@ class ServerConnection:
                     raise failure from error
                 first_try = False  # a kept-alive connection may have been closed meanwhile: retry once, on a new one
                 continue
+            call.set({"http.response.status_code": status})
             if status not in _BUSY:
                 return Reply(self._value(status, content), reply_headers)
             wait = max(random.uniform(pause / 2, pause), _retry_after(reply_headers.get("Retry-After")))  # noqa: S311

@@ -13,6 +13,7 @@ from search.pipeline.results import Results
 from search.pipeline.retrieve import Retrieved, retrieve
 from search.pipeline.services import SearchServices, Trace
 from search.query import Query
+from search.tracing import spans
 
 
 def search(query: Query, services: SearchServices) -> Results:
@@ -24,7 +25,13 @@ def search(query: Query, services: SearchServices) -> Results:
     """
     collection = services.collection(query.collection)
     services.reader(collection)  # loaded once by each process: not in the time of its first search
-    trace = Trace()
+    with spans.span("search", {"medley.collection": collection.name}) as whole, spans.Steps("search") as steps:
+        results = _page(query, services, collection, Trace(spans=steps))
+        whole.set(_figures(results))
+    return results
+
+
+def _page(query: Query, services: SearchServices, collection: Collection, trace: Trace) -> Results:
     check_fields(query, collection)
     if query.cursor:
         previous = verify(query.cursor, query, services.key, services.settings.cursor_minutes)
@@ -32,6 +39,17 @@ def search(query: Query, services: SearchServices) -> Results:
     retrieved = _retrieve_published(query, services, collection, trace)
     reranked = rerank(query, retrieved, services, trace)
     return present_first(query, retrieved, reranked, services, trace)
+
+
+def _figures(results: Results) -> spans.Attributes:
+    """What a trace tells of an answer: numbers only."""
+    return {
+        "medley.hits": len(results.hits),
+        "medley.degraded": len(results.degraded),
+        "medley.partial": len(results.partial),
+        "medley.candidates": results.reranked.candidates,
+        "medley.scored": results.reranked.scored,
+    }
 
 
 def _retrieve_published(query: Query, services: SearchServices, collection: Collection, trace: Trace) -> Retrieved:

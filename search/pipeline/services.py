@@ -18,6 +18,7 @@ from search.ranking.cascade import RerankStages
 from search.ranking.claims import AnytimeClaimReader
 from search.settings import Settings
 from search.storage import DocumentStore
+from search.tracing.spans import NO_STEPS, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +78,24 @@ class Contents:
 
 @dataclass(slots=True)
 class Trace:
-    """A record of one search: milliseconds by step, in `degraded` what failed or was missing, in `partial` what time cut."""
+    """A record of one search: milliseconds by step, in `degraded` what failed or was missing, in `partial` what time cut.
+
+    `spans` records the same steps for traces, where they are on.
+    """
 
     started: float = field(default_factory=time.perf_counter)
     timings: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     partial: list[str] = field(default_factory=list)
     last: float = 0.0
+    spans: Steps = NO_STEPS
 
     def step(self, name: str) -> None:
         """Add the milliseconds since the last step to `name`."""
         now = time.perf_counter()
         self.timings[name] = self.timings.get(name, 0.0) + 1000 * (now - (self.last or self.started))
         self.last = now
+        self.spans.end(name)
 
     def finish(self) -> dict[str, float]:
         """All timings with their total, rounded."""

@@ -57,6 +57,11 @@ class Proxies:
                 break
         return str(believed)
 
+    def trusts(self, peer: str | None) -> bool:
+        """Whether the address of a socket is that of a proxy."""
+        address = parse_address(peer or "")
+        return address is not None and self._has(address)
+
     def _has(self, address: Address) -> bool:
         return any(address in network for network in self.networks if network.version == address.version)
 

@@ -21,9 +21,9 @@ class Anything(BaseConverter):
     part_isolating = False
 
 
-def register(app: Flask) -> None:
-    """Add the routes for operators and the URL converter `anything` to `app`."""
-    meter, gauges = metrics.Meter(), CollectorRegistry()
+def register(app: Flask, meter: metrics.Meter) -> None:
+    """Add the routes for operators and the URL converter `anything` to `app`, whose requests `meter` counts."""
+    gauges = CollectorRegistry()
     served = app.extensions[EXTENSION]
     gauges.register(IngestionMetrics(served.medley, served.queue))
 

@@ -20,6 +20,7 @@ from mappings.analysis.window_text import alone
 from mappings.errors import MedleyError, ModelError
 from search.models.registry import HASHING
 from search.settings import Settings
+from search.tracing import spans
 
 DEFAULT: Final = ("medley-biencoder", "medley-crossencoder")
 """Every model that the shipped collection kinds use."""
@@ -85,7 +86,7 @@ class LoadedModel:
         """Shape (n, d), in input order. Raises `Overloaded` immediately if the queue is full."""
         with self.capacity.hold(len(texts)):
             inputs = self._tokens(None, texts, as_queries)
-            rows = self.runner.submit(inputs, lifetime)
+            rows = self._run(inputs, lifetime)
         # Windows of one passage are one input, so that there can be fewer inputs than texts.
         around = bool(inputs) and isinstance(inputs[0], WindowInput)
         vectors = mean_windows(inputs, rows, len(texts)) if around else np.stack(rows)
@@ -94,7 +95,7 @@ class LoadedModel:
     def score(self, query: str, texts: Sequence[str], lifetime: RequestLifetime) -> Floats:
         """Shape (n,), in input order; logits. Raises `Overloaded` immediately if the queue is full."""
         with self.capacity.hold(len(texts)):
-            return np.stack(self.runner.submit(self._tokens(query, texts, False), lifetime))
+            return np.stack(self._run(self._tokens(query, texts, False), lifetime))
 
     def check_lengths(self, texts: Sequence[str], limit: int) -> None:
         """Raise `TooLong` for a text of more than `limit` tokens, which would be truncated."""
@@ -121,6 +122,11 @@ class LoadedModel:
             "max_input_length": self.length,
             "windows": self.windows,
         }
+
+    def _run(self, inputs: Sequence[Any], lifetime: RequestLifetime) -> Sequence[Floats]:
+        """One row per input. The span holds the wait for a free runner, too: inputs of several requests run together."""
+        with spans.span("model.run", {"medley.model": self.name, "medley.inputs": len(inputs)}):
+            return self.runner.submit(inputs, lifetime)
 
     def _tokens(self, query: str | None, texts: Sequence[str], as_queries: bool) -> Sequence[Any]:
         try:

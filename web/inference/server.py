@@ -27,6 +27,7 @@ from web.inference.meter import ModelMeter
 from web.inference.models import LoadedModel, sigmoid
 from web.inference.pipeline_server import PipelineServer
 from web.inference.pipelines import PipelineKinds
+from web.serving.traced_requests import trace_requests
 
 MAX_BODY_BYTES: Final = 10_000_000
 MOST_TEXTS: Final = 128
@@ -134,6 +135,7 @@ def make_inference_app(
     app.add_url_rule("/metrics", "metrics", lambda: meter.page(home))
     for name in ("health", "healthz", "readyz"):  # the application is created only after its models have run
         app.add_url_rule(f"/{name}", name, lambda: jsonify({"status": "ready"}))
+    trace_requests(app, lambda peer: True)  # its clients are programs
     return app
 
 

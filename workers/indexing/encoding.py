@@ -16,6 +16,7 @@ from mappings.documents import Passage
 from mappings.errors import Unavailable
 from search.discourse.models import IndexEncoder, WholeDocumentEncoder
 from search.protocols import Encoder, IndexEntry, Vectors
+from search.tracing import spans
 from workers.indexing.batches import DocumentBatch, describe_error, isolate_failures
 from workers.indexing.indexer import IndexingStatistics
 from workers.indexing.tokens.passages import PassageTokens
@@ -49,7 +50,8 @@ class BatchEncoder:
         """
         started, tokens = time.perf_counter(), self._count_tokens()
         try:
-            encoded = isolate_failures(batch.entries, self._add_vectors)
+            with spans.span("index.encode", {"medley.documents": len(batch.entries)}):
+                encoded = isolate_failures(batch.entries, self._add_vectors)
         finally:
             self.statistics.encoding_seconds += time.perf_counter() - started
             self.statistics.tokens += self._count_tokens() - tokens

@@ -13,6 +13,7 @@ from typing import Final
 
 from search.protocols import IndexMeta
 from search.storage import State
+from search.tracing import spans
 from workers.indexing.batches import DocumentBatch, Outcome, read_batches
 from workers.indexing.encoding import BatchEncoder, KnownVectors
 from workers.indexing.indexer import Indexer
@@ -77,7 +78,7 @@ def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Gener
     # Without an encoder all work is Python code, which threads cannot run in parallel; `analyse_beside` uses a process.
     step = prefetch if indexer.encoders or encoder.tokens else _pass_on
     batches = read_batches(indexer.store, names)
-    analysed = step(analyse_beside(batches, indexer.collection, indexer.reader, len(names)))
+    analysed = step(spans.each("index.read", analyse_beside(batches, indexer.collection, indexer.reader, len(names))))
     with closing(analysed), closing(step(encoder.encode(batch) for batch in analysed)) as encoded:
         yield from encoded
 

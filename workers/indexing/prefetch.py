@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterable
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from typing import Final, Generic, TypeVar
@@ -41,7 +42,8 @@ class _Producer(Generic[T]):
         self._items = items
         self._produced: Queue[T | _End] = Queue(depth)
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._produce, name="prefetch", daemon=True)
+        # In the context of whoever reads: its log lines and its spans name the same request.
+        self._thread = threading.Thread(target=copy_context().run, args=(self._produce,), name="prefetch", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

@@ -10,6 +10,7 @@ from typing import Final
 from search.engines.administration import IndexWriter
 from search.protocols import IndexEntry
 from search.storage import DocumentStore, State, StateRecord
+from search.tracing import spans
 from workers.indexing.batches import DocumentBatch, Outcome, isolate_failures
 
 OpenWriter = Callable[[], AbstractContextManager[IndexWriter]]
@@ -32,7 +33,7 @@ class BatchWriter:
         While we hold the writer, no other process writes to the index. Versions that were superseded, or indexed by
         another process, while we read and encoded them are skipped: an older version never replaces a newer one.
         """
-        with self.open_writer() as writer:
+        with spans.span("index.write", {"medley.documents": len(batch)}), self.open_writer() as writer:
             batch = batch.restrict(dict(self.store.pending(self.index, _ALL, {*batch.ids()})))
             if not len(batch):
                 return []
@@ -40,7 +41,8 @@ class BatchWriter:
             batch = DocumentBatch(deleted=batch.deleted, failed=batch.failed) + written
             # If the new version of a document cannot be indexed, its earlier version must not be found any more.
             writer.remove([*(item.id for item in batch.deleted), *(item.id for item in batch.failed)])
-            refused = writer.commit()
+            with spans.span("index.commit"):
+                refused = writer.commit()
             return self._record([_apply_refusal(outcome, refused) for outcome in batch.outcomes()])
 
     def write_words(self, batch: DocumentBatch) -> None:
@@ -48,7 +50,7 @@ class BatchWriter:
 
         Deletions, failures and documents that are at fault here are left to `write`, which records them.
         """
-        with self.open_writer() as writer:
+        with spans.span("index.write_words", {"medley.documents": len(batch)}), self.open_writer() as writer:
             batch = batch.restrict(dict(self.store.pending(self.index, _ALL, {*batch.ids()})))
             written = isolate_failures(batch.entries, lambda entries: _write_entries(writer, entries))
             if written.entries:

@@ -14,6 +14,7 @@ from kombu.exceptions import OperationalError
 
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
+from search.tracing import spans
 from workers.queueing.app import QUEUES, make_worker_app
 from workers.queueing.logs import log_to_stderr
 from workers.queueing.queue import redis_place, redis_url
@@ -30,6 +31,7 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
     unknown = sorted(set(queues) - set(QUEUES))
     if unknown or not queues:
         raise InvalidInput(f"--queues takes {', '.join(QUEUES)}, not {', '.join(unknown) or 'nothing'}", field="queues")
+    spans.check_setting(settings.traces)
     app, place = make_worker_app(redis_url(settings)), redis_place(settings)
     log_to_stderr()
     worker_process_init.connect(lambda **_: _prepare_process(settings, processes), weak=False)
@@ -77,6 +79,7 @@ def _prepare_process(settings: Settings, processes: int) -> None:
     Python's default, for the one that analyses.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
+    spans.start(settings.traces, "medley-worker")
     if settings.device == "cuda" and processes > 1:
         from billiard.process import current_process
 
@@ -85,8 +88,9 @@ def _prepare_process(settings: Settings, processes: int) -> None:
 
 
 def _close_process() -> None:
-    """Leave complete files behind; a process that never had a task has opened none."""
+    """Leave complete files behind, and send the last spans; a process that never had a task has opened no files."""
     from workers.queueing.worker import current_worker
 
     if current_worker.cache_info().currsize:
         current_worker().medley.close()
+    spans.stop()

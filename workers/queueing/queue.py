@@ -22,6 +22,7 @@ import redis
 from mappings.errors import InvalidInput, Unavailable
 from search.engines.opened import secret
 from search.settings import Settings
+from search.tracing import spans
 from workers.messages import MESSAGE_IDS, QueueTarget, first_argument, is_of, split_ids
 from workers.queueing.app import ENCODE, INDEX_TASK, PARSE, PREFIX, URGENT, make_app
 
@@ -103,7 +104,7 @@ class Queue:
         self._send(target, ids, request, ENCODE)
 
     def _send(self, target: QueueTarget, ids: Sequence[str], request: str, queue: str) -> None:
-        headers = {"sent": time.time(), "asked": request}
+        headers = {"sent": time.time(), "asked": request, **spans.headers()}
         arguments = (target.encode(), list(ids))
         self._call(lambda: self._app.send_task(INDEX_TASK, arguments, queue=queue, headers=headers))
 

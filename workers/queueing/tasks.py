@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from celery import Task, shared_task
 
+from search.tracing import spans
 from workers.messages import QueueTarget
 from workers.queueing.app import INDEX_TASK, PARSE_TASK, SWEEP_TASK
 from workers.queueing.logs import REQUEST
@@ -14,11 +15,13 @@ from workers.queueing.worker import current_worker
 
 
 @contextmanager
-def log_request(task: Task) -> Iterator[None]:
-    """Let every line of the log name the request that the task came from."""
+def log_request(task: Task, collection: str) -> Iterator[None]:
+    """Let every line of the log name the request that the task came from, and its spans belong to the trace of that."""
     token = REQUEST.set(str(task.request.get("asked") or "-"))
+    carrier = {name: str(value) for name in (spans.TRACEPARENT,) if (value := task.request.get(name))}
     try:
-        yield
+        with spans.span(str(task.name), {"medley.collection": collection}, "consumer", carrier):
+            yield
     finally:
         REQUEST.reset(token)
 
@@ -26,14 +29,15 @@ def log_request(task: Task) -> Iterator[None]:
 @shared_task(name=INDEX_TASK, bind=True)
 def index(self: Task, target: str, ids: list[str]) -> None:
     """Index documents; what can't be done now stays pending, and the sweeper announces it again."""
-    with log_request(self):
-        current_worker().index(QueueTarget.parse(target), ids, self.request.id)
+    parsed = QueueTarget.parse(target)
+    with log_request(self, parsed.collection):
+        current_worker().index(parsed, ids, self.request.id)
 
 
 @shared_task(name=PARSE_TASK, bind=True)
 def parse(self: Task, collection: str, path: str, format_name: str) -> None:
     """Read a file that lies where this worker sees it into the store, and announce what is new."""
-    with log_request(self):
+    with log_request(self, collection):
         current_worker().parse(collection, path, format_name)
 
 

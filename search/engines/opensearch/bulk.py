@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import orjson
@@ -52,7 +54,9 @@ def send(
     if len(chunks) < 2:
         return _merged([_send_chunk(cluster, index, chunk, before) for chunk in chunks])
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        return _merged(list(pool.map(lambda chunk: _send_chunk(cluster, index, chunk, before), chunks)))
+        # Each thread continues in the context of this one, so that its requests belong to the same trace.
+        jobs = [partial(copy_context().run, _send_chunk, cluster, index, chunk, before) for chunk in chunks]
+        return _merged(list(pool.map(lambda job: job(), jobs)))
 
 
 def _merged(causes: Sequence[dict[str, str]]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -17,6 +18,7 @@ from opensearchpy.serializer import Serializer
 
 from mappings.errors import InvalidInput, Unavailable
 from search.engines.opensearch.errors import is_transient, translate
+from search.tracing import spans
 
 Items = TypeVar("Items", bound=Sized)
 Params = Mapping[str, str]
@@ -148,17 +150,39 @@ class Cluster:
         self._client.close()
 
     def _request(self, method: str, path: str, body: Any, params: Params, timeout: float, retries: Retries) -> Any:
-        until, pause = time.monotonic() + retries.seconds, _FIRST_PAUSE
+        operation = _operation(path)
+        about: spans.Attributes = {"db.system.name": "opensearch", "db.operation.name": operation}
+        with spans.span(f"opensearch {operation}", about, "client") as call:
+            send = partial(
+                self._client.transport.perform_request,
+                method,
+                path,
+                headers=spans.headers() or None,
+                params=params,
+                body=body,
+                timeout=timeout,
+            )
+            return self._retried(send, retries, call)
+
+    def _retried(self, send: Callable[[], Any], retries: Retries, call: spans.OpenSpan) -> Any:
+        until, pause, attempts = time.monotonic() + retries.seconds, _FIRST_PAUSE, 1
         while True:
             retries.before()
             try:
-                return self._client.transport.perform_request(method, path, params=params, body=body, timeout=timeout)
+                return send()
             except OpenSearchException as error:
                 left = until - time.monotonic()
                 if left <= 0 or not is_transient(error):
                     raise translate(error, self.where) from error
             time.sleep(min(left, random.uniform(pause / 2, pause)))  # noqa: S311 — no secret depends on it
             pause = min(2 * pause, _LONGEST_PAUSE)
+            attempts += 1
+            call.set({"medley.attempts": attempts})
+
+
+def _operation(path: str) -> str:
+    """The API that a path names, such as `_search`: never an index or an id, which stand around it."""
+    return next((part for part in path.split("/") if part.startswith("_")), "index")
 
 
 def ndjson(lines: Sequence[Any]) -> bytes:

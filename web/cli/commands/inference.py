@@ -9,6 +9,7 @@ import click
 
 from search.settings import Settings
 from search.settings import read as read_settings
+from search.tracing import spans
 from web.access.auth import check_bind
 from web.cli.listening import check_free, ready_hook
 
@@ -57,6 +58,7 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
 
     settings = read_settings()
     check_bind(settings.home, host)
+    spans.check_setting(settings.traces)
     chosen = names or DEFAULT
     check_free(host, port)
     _check_models(chosen, settings)
@@ -73,6 +75,7 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
             "graceful_timeout": 5,  # how long to wait for open client connections
             "loglevel": "warning",
             **ready_hook(f"The model server is ready at http://{address}/"),
+            "worker_exit": lambda server, process: spans.stop(),
         },
         lambda: _create_model_server(chosen, settings, limits, not no_batching),
         ConnectionLimits(MAX_BODY_BYTES, memory=MEMORY_BYTES),
@@ -98,4 +101,5 @@ def _create_model_server(names: tuple[str, ...], settings: Settings, limits: Lim
     sys.setswitchinterval(SWITCH_SECONDS)
     meter = ModelMeter()
     models = load(artifacts(names, settings), settings, RunOptions(limits.waiting, batching, meter.count_run))
+    spans.start(settings.traces, "medley-inference")
     return make_inference_app(models, settings.home, limits, meter, settings.collections)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from functools import partial
 from typing import Any, Final
 
@@ -12,12 +15,14 @@ from search.home import open_home
 from search.memory.scores import ScoreMemory
 from search.settings import Settings
 from search.settings import read as read_settings
+from search.tracing import spans
 from web.access.auth import check_bind
 from web.access.proxies import Proxies
 from web.access.sessions import live_sessions_of
 from web.cli.listening import check_free, ready_hook
 from web.serving.shutdown import SHUTDOWN
 
+_COUNTS: Final = "PROMETHEUS_MULTIPROC_DIR"
 SPARE_THREADS: Final = 4
 """Threads that neither searches nor uploads can take: they answer health checks and everything else."""
 
@@ -66,11 +71,16 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
     settings = read_settings()
     open_home(settings.home)
     check_bind(settings.home, host)
-    live_sessions_of(settings), Proxies.of(settings.proxies)  # wrong settings stop the command, not each process
+    (
+        live_sessions_of(settings),
+        Proxies.of(settings.proxies),
+        spans.check_setting(settings.traces),
+    )  # wrong settings stop the command, not each process
     check_free(host, port)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
     click.echo(f"Medley starts at http://{address}/ and loads its models", err=True)
+    _count_together()
     _load_what_is_shared(settings)
     run_gunicorn(
         {
@@ -96,6 +106,21 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
     )
 
 
+def _count_together() -> None:
+    """Let `/metrics` show the sum over all processes, whichever answers; before its library is imported, which looks once.
+
+    The figures are kept in files of this run.
+    """
+    if _COUNTS not in os.environ:
+        os.environ[_COUNTS] = folder = tempfile.mkdtemp(prefix="medley-metrics-")
+        atexit.register(_remove_counts, folder, os.getpid())
+
+
+def _remove_counts(folder: str, process: int) -> None:
+    if os.getpid() == process:  # not by the processes that were forked from it
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _load_what_is_shared(settings: Settings) -> None:
     """Import what every process of the gateway needs, and load the concepts, before these processes are forked.
 
@@ -117,8 +142,10 @@ def _create_gateway(threads: int, scores: ScoreMemory) -> Any:
     from search.startup import freeze_loaded_objects, warm_up
     from web import create_app
 
-    medley = Medley.open(read_settings(), scores=scores)
+    settings = read_settings()
+    medley = Medley.open(settings, scores=scores)
     warm_up(medley)  # the process accepts requests only afterwards, so none waits for a model to load
+    spans.start(settings.traces, "medley-gateway")
     freeze_loaded_objects()
     return create_app(medley, threads)
 
@@ -127,3 +154,4 @@ def _close_gateway(_server: Any, worker: Any) -> None:
     portal = getattr(getattr(worker, "wsgi", None), "extensions", {}).get("medley")
     if portal is not None:  # None where the process ended before it could start
         portal.medley.close()
+    spans.stop()
