@@ -19,18 +19,18 @@ from mappings.errors import Unavailable
 from search.settings import Settings
 
 START_SECONDS: Final = 120.0
+NO_SETTINGS: Final[Mapping[str, str]] = {}
 _ROOT: Final = Path(__file__).parents[3]
 
 
 @contextmanager
-def model_server(models: Sequence[str], *options: str) -> Iterator[str]:
+def model_server(models: Sequence[str], *options: str, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[str]:
     """The address of a model server of `models`, by default those that are shipped. Raises `Unavailable`."""
     named = [part for name in models for part in ("--model", name)]
-    with (
-        tempfile.TemporaryDirectory() as home,
-        _running(["inference", *named, *options], {"MEDLEY_HOME": home}) as found,
-    ):
-        yield found
+    with tempfile.TemporaryDirectory() as home:
+        chosen = {"MEDLEY_HOME": home, **settings}
+        with _running(["inference", *named, *options], chosen) as found:
+            yield found
 
 
 @contextmanager
