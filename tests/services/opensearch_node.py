@@ -340,7 +340,8 @@ def shared(folder: Path) -> Iterator[Running]:
 def main() -> None:
     """Run one node until end of input, with the heap size of the first argument; `fetch` only fetches its files."""
     if sys.argv[1:] == ["fetch"]:
-        lay_out()
+        for profiles in (NEURAL, ML):
+            lay_out(profiles)
         return
     with suppress(KeyboardInterrupt), running(sys.argv[1] if len(sys.argv) > 1 else "1g", jvm=()) as node:
         sys.stdout.write(f"{node.url}\n")
