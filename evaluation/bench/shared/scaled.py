@@ -24,7 +24,7 @@ from evaluation.task import Task
 from mappings.analysis.passages import passages
 from mappings.analysis.sentences import sentences
 from mappings.collection import Collection
-from mappings.documents import Document, Passage, Section
+from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.protocols import IndexEntry
 from search.settings import Settings
@@ -135,8 +135,4 @@ def _entries(texts: Sequence[RealText], windows: int, collection: Collection) ->
 def _entry(number: int, title: str, told: Sequence[str], vectors: Floats, collection: Collection) -> IndexEntry:
     document = Document(f"d{number:08}", title, (Section("", " ".join(told)),), frozenset(["public"]))
     whole = passages(document, 1, replace(collection, max_words=_ALL))
-    return IndexEntry(document.id, 1, document.labels, {}, _one(whole), {"dense": vectors}, (len(vectors),))
-
-
-def _one(split: tuple[Passage, ...]) -> tuple[Passage, ...]:
-    return split[:1]
+    return IndexEntry(document.id, 1, document.labels, {}, whole[:1], {"dense": vectors}, (len(vectors),))

@@ -26,7 +26,7 @@ _EXAMPLE: Final = "Aspirin lowers the risk of a second heart attack"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The options that say which cluster, which kind and which fields; with the same ones, what was installed is found."""
+    """Which cluster, kind and fields are meant. `status` and `remove` need the options that `install` was given."""
 
     opensearch: str
     kind: str
@@ -57,13 +57,14 @@ class Place:
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Keep the value of an option for `_place`: every command has these, and none wants seven parameters for them."""
+    """Keep the value of an option for `_place`, so that no command needs a parameter for each."""
     context.ensure_object(dict)[parameter.name] = value
 
 
 def _option(name: str, default: Any, text: str) -> Callable[[Command], Command]:
-    shown = default not in ("",)
-    return click.option(name, default=default, show_default=shown, help=text, expose_value=False, callback=_keep)
+    return click.option(
+        name, default=default, show_default=default != "", help=text, expose_value=False, callback=_keep
+    )
 
 
 def placed(command: Command) -> Command:

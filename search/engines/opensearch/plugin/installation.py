@@ -142,8 +142,9 @@ class PluginInstallation:
         for document in self._documents.values():
             description = self._description(document)
             if description is not None and not is_ours(description):
+                article = "a" if document.what.startswith("s") else "an"
                 raise Conflict(
-                    f"OpenSearch at {self._cluster.where} has an {document.what} {self._plan.name} that `medley plugin` did not "
+                    f"OpenSearch at {self._cluster.where} has {article} {document.what} {self._plan.name} that `medley plugin` did not "
                     "make: rename it, or delete it",
                     field="kind",
                 )

@@ -19,16 +19,15 @@ from typing import Any, Final
 
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
-from mappings.indexes import ANALYSIS, TEXT, vector_field
+from mappings.indexes import ANALYSIS, MAX_KEYWORD_CHARACTERS, TEXT, vector_field
 from search.engines.opensearch.plugin.queries import OWN
+from search.engines.opensearch.queries import BREADTH
 
 STEPS: Final = ("documents", "queries", "vectors", "scores", "rerank")
 """The models, each an address of the model server (`web.inference.pipeline_server`)."""
 
 DEPTH: Final = 100
 """How many hits each leg gives to fusion."""
-BREADTH: Final = 4
-"""How many times as many the graph search keeps, as a search by the gateway."""
 SHOWN: Final = 10
 """Hits of a page that is not asked for otherwise; it decides how many times as many are reranked."""
 
@@ -229,7 +228,7 @@ def _fusion(kind: Collection) -> dict[str, Any]:
 
 def index_template(plan: PluginPlan, dimension: int) -> dict[str, Any]:
     """The template of the indexes: our analysis and fields, beside whatever else the documents have."""
-    keyword: dict[str, Any] = {"type": "keyword", "ignore_above": 8_191}
+    keyword: dict[str, Any] = {"type": "keyword", "ignore_above": MAX_KEYWORD_CHARACTERS}
     searched = {"type": "text", "analyzer": TEXT}
     words = {**searched, "index_options": "freqs"}
     own = {
