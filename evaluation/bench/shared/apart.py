@@ -30,14 +30,18 @@ def prepare_collection(settings: Settings) -> Task:
     return task
 
 
-def measure_apart(module: str, mode: str, collection: str, settings: Settings) -> dict[str, float]:
-    """The figures that `python -m module mode collection` prints. Raises `Unavailable` with its message when it fails."""
-    known = {
+def environment_of(settings: Settings) -> dict[str, str]:
+    """The variables that give these settings to another process."""
+    return {
         f"MEDLEY_{name.upper()}": str(value) for name, value in settings.as_json().items() if value not in (None, "")
     }
+
+
+def measure_apart(module: str, mode: str, collection: str, settings: Settings) -> dict[str, float]:
+    """The figures that `python -m module mode collection` prints. Raises `Unavailable` with its message when it fails."""
     child = subprocess.run(  # noqa: S603 - our own interpreter and module
         [sys.executable, "-m", module, mode, collection],
-        env=os.environ | known | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=os.environ | environment_of(settings) | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
         check=False,

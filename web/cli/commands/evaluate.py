@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -230,20 +229,23 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 @click.command()
 @click.argument("name", type=click.Choice([*NAMES, "all"]))
 @click.option("--windows", type=click.IntRange(1_000), default=None, help="For scale: how many windows.")
+@click.option("--minutes", type=click.FloatRange(0.1), default=None, help="For soak: how long; an hour by default.")
 @json_option
-def bench(name: str, windows: int | None, as_json: bool) -> None:
+def bench(name: str, windows: int | None, minutes: float | None, as_json: bool) -> None:
     """Measure speed and memory.
 
     `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale, which builds
-    gigabytes, and plugin, which needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster
-    (MEDLEY_OPENSEARCH).
+    gigabytes, soak, which takes an hour and needs a queue (MEDLEY_REDIS), and plugin, which needs ML Commons on a cluster;
+    agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
-    if windows and name != "scale":
-        raise InvalidInput(f"--windows is for scale, not for {name}", field="windows")
+    options = {"windows": ("scale", windows), "minutes": ("soak", minutes)}
+    given = {option: value for option, (_, value) in options.items() if value is not None}
+    for option in given:
+        if name != options[option][0]:
+            raise InvalidInput(f"--{option} is for {options[option][0]}, not for {name}", field=option)
     for chosen in choose_benches(name, settings):
-        run = partial(benches[chosen], windows=windows) if windows else benches[chosen]
-        report = run(settings)
+        report = benches[chosen](settings, **given)
         show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
 
 
