@@ -35,14 +35,14 @@ from search.engines.opensearch.client import Cluster
 from search.protocols import IndexMeta
 from search.settings import Settings
 
-CLIENTS: Final = (1, 4)
-ROUNDS: Final = 6
+ROUNDS: Final = {1: 6, 4: 6, 16: 2}
+"""Clients at the same time -> how many times each method has its turn."""
 COMMIT_EVERY: Final = 16
 """Batches between two commits of the bench's own index."""
 
 
 def bench_fusion(settings: Settings) -> Report:
-    """Times and overlap of both methods on one index, with the same weights and depth, at one client and at four."""
+    """Times and overlap of both methods on one index, with the same weights and depth, at one, four and sixteen clients."""
     task = scifact.task(settings, distractors=True)
     medley = open_on_cluster(task, settings)
     questions, cluster = encode_questions(medley, task), engine_of(medley).cluster
@@ -95,14 +95,14 @@ def _pipeline(cluster: Cluster, collection: Collection) -> Iterator[str]:
 
 
 def _compare(setup: ClientSetup) -> dict[str, float]:
-    """Milliseconds of both methods at one client and at four, in turns; `p50_ratio` and `p95_ratio` are ours over theirs."""
+    """Milliseconds of both methods by number of clients, in turns; `p50_ratio` and `p95_ratio` are ours over theirs."""
     figures: dict[str, float] = {}
     with TemporaryDirectory() as folder:
         file = Path(folder) / "setup"
         file.write_bytes(pickle.dumps(setup))
-        for clients in CLIENTS:
+        for clients, rounds in ROUNDS.items():
             times: dict[str, list[float]] = {method: [] for method in METHODS}
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 for method in METHODS:
                     times[method] += _run_clients(file, method, clients)
             for method, values in times.items():

@@ -35,7 +35,7 @@ NOT_SHIPPED: Final = ("cascade", "poly", "discourse")
 """Benches of what no shipped kind has: a first stage of reranking, and a model that you train yourself."""
 ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "swap", "ingest")
 """Benches that need a cluster; `all` runs them too where the settings name one."""
-LARGE: Final = ("scale",)
+LARGE: Final = ("scale", "growth")
 """Benches that build what takes minutes and gigabytes."""
 LONG: Final = ("soak",)
 """Benches that need a Redis and an hour."""

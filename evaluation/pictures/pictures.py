@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evaluation.pictures.gains import describe_gains, draw_gains, has_gains
+from evaluation.pictures.growth import describe_growth, draw_growth, has_growth
 from evaluation.pictures.latency import describe_latency, draw_latency, has_latency
 from evaluation.pictures.reliability import describe_reliability, draw_reliability, has_reliability
 
@@ -24,6 +25,7 @@ class PictureKind(NamedTuple):
 
 KINDS: Final = (
     PictureKind(has_gains, draw_gains, describe_gains),
+    PictureKind(has_growth, draw_growth, describe_growth),
     PictureKind(has_latency, draw_latency, describe_latency),
     PictureKind(has_reliability, draw_reliability, describe_reliability),
 )

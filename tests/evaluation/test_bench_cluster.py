@@ -31,8 +31,7 @@ def test_without_a_cluster_the_setting_is_named(settings, bench):  # noqa: F811
 @pytest.mark.slow
 @pytest.mark.opensearch
 def test_the_benches_of_a_cluster(settings, node, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(fusion, "CLIENTS", (1, 2))
-    monkeypatch.setattr(fusion, "ROUNDS", 1)
+    monkeypatch.setattr(fusion, "ROUNDS", {1: 1, 2: 1})
     monkeypatch.setattr(bulk, "ROUNDS", 1)
     settings = replace(settings, opensearch=node.url, opensearch_prefix="bench-test")
     figures = bench_agreement(settings)["figures"]

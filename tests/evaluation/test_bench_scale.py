@@ -9,8 +9,11 @@ import pytest
 from click.testing import CliRunner
 from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
+from evaluation.bench import growth
+from evaluation.bench.growth import bench_growth
 from evaluation.bench.scale import bench_scale
 from evaluation.bench.shared.scaled import NAME, open_scaled, place
+from evaluation.pictures.pictures import has_picture
 from evaluation.suites import scifact
 from mappings.documents import Access
 from search.protocols import LegsRequest
@@ -58,9 +61,21 @@ def test_bench_scale_tells_times_memory_and_recall(settings):  # noqa: F811
     assert figures["disk_mb"] > 0
 
 
+@pytest.mark.slow
+def test_bench_growth_has_every_size_and_leaves_nothing_behind(settings, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(growth, "SMALLEST", 100)
+    report = bench_growth(settings, WINDOWS)
+    figures = report["figures"]
+    assert {name for name in figures if name.startswith("p50_ms_")} == {"p50_ms_100", "p50_ms_300", f"p50_ms_{WINDOWS}"}
+    assert all(figures[f"recall_{size}"] >= 0.98 for size in (100, 300, WINDOWS))
+    assert figures["disk_mb_100"] < figures[f"disk_mb_{WINDOWS}"]
+    assert not any(place(settings, size).home.exists() for size in (100, 300, WINDOWS))
+    assert has_picture(report)
+
+
 def test_the_option_is_for_this_bench_alone():
     ran = CliRunner().invoke(cli, ["bench", "words", "--windows", "5000", "--json"])
     assert ran.exit_code != 0
     refused = CliRunner().invoke(cli, ["bench", "plugin"]).exception
     assert refused.field in ("MEDLEY_DATA", "MEDLEY_OPENSEARCH")  # whichever is missing first
-    assert "--windows is for scale, not for words" in json.dumps([ran.output, str(ran.exception)])
+    assert "--windows is for scale and growth, not for words" in json.dumps([ran.output, str(ran.exception)])

@@ -13,6 +13,7 @@ import pytest
 from evaluation import reports
 from evaluation.pictures import pictures
 from evaluation.pictures.gains import draw_gains
+from evaluation.pictures.growth import describe_growth, draw_growth
 from evaluation.pictures.reliability import describe_reliability, draw_reliability
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -124,3 +125,32 @@ def test_reliability_is_drawn_and_told() -> None:
     assert shown == draw_reliability(json.loads(json.dumps(NOTHING_HERE)))
     assert "probability that the page answers, as told" in texts(shown)
     assert describe_reliability(NOTHING_HERE).endswith("0.12: 0.10 of 30, 0.83: 0.90 of 10")
+
+
+GROWTH = {
+    "bench": "growth",
+    "machine": {},
+    "figures": {
+        f"{name}_{size}": factor * size**0.5
+        for size in (10_000, 100_000, 1_000_000)
+        for name, factor in (
+            ("p50_ms", 0.05),
+            ("dense_p50_ms", 0.03),
+            ("bm25_p50_ms", 0.01),
+            ("rss_mb", 1.5),
+            ("disk_mb", 3.0),
+        )
+    },
+}
+
+
+def test_growth_is_drawn_by_number_of_windows():
+    assert pictures.has_picture(GROWTH)
+    assert not pictures.has_picture(GROWTH | {"figures": {"p50_ms_10000": 5.0}})  # one size is no growth
+    root = ElementTree.fromstring(draw_growth(GROWTH))
+    texts = {"".join(item.itertext()).strip() for item in root.iter(f"{SVG}text")}
+    assert {"a search", "vectors", "words", "resident", "on disk", "windows", "megabytes"} <= texts
+    assert draw_growth(GROWTH) == draw_growth(GROWTH)
+    told = describe_growth(GROWTH)
+    assert "a search in milliseconds by windows: 10,000: 5, 100,000: 16, 1,000,000: 50" in told
+    assert "on disk in megabytes by windows: 10,000: 300, 100,000: 949, 1,000,000: 3,000" in told

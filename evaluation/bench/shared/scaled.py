@@ -11,15 +11,15 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from encoders.pooling import Floats, unit
-from evaluation.bench.shared.cluster import indexed_passages
 from evaluation.corpus.index import home, open_corpus
+from evaluation.stages import ACCESS
 from evaluation.task import Task
 from mappings.analysis.passages import passages
 from mappings.analysis.sentences import sentences
@@ -28,7 +28,6 @@ from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.protocols import IndexEntry
 from search.settings import Settings
-from search.storage import State
 
 NAME: Final = "scaled"
 MOVED: Final = 0.35
@@ -93,28 +92,27 @@ def _build(medley: Medley, real: Medley, name: str, windows: int) -> None:
 
 
 def _read(medley: Medley, name: str) -> Iterator[RealText]:
-    store, collection = medley.collections.store(name), medley.collections.get(name)
-    index = medley.engine.resolve(name).index
-    names = [record.id for record in store.states(index, State.INDEXED, _ALL)]
-    reader = medley.collections.reader_of(collection)
-    for start in range(0, len(names), BATCH):
-        found = [item for item in store.latest(names[start : start + BATCH]).values() if item.document is not None]
-        split = {
-            item.id: indexed_passages(item.document, item.version, collection, reader)
-            for item in found
-            if item.document is not None
-        }
-        rows = medley.engine.vectors(index, [passage for own in split.values() for passage in own])
-        for item in found:
-            own = [rows[passage.id]["dense"] for passage in split[item.id] if passage.id in rows]
-            if item.document and own:
-                yield RealText(item.document.title, _sentences(item.document), np.concatenate(own).astype(np.float32))
+    """The documents as the index has them, in the order of their ids: nothing is read or encoded again."""
+    engine, index = medley.engine, medley.engine.resolve(name).index
+    held = sorted(engine.contents(index))
+    for start in range(0, len(held), BATCH):
+        ids = [
+            f"{document}@{version}#{ordinal}"
+            for document, version, count in held[start : start + BATCH]
+            for ordinal in range(count)
+        ]
+        found = engine.passages(index, ids, ACCESS)
+        rows = engine.vectors(index, [*found.values()])
+        parts = [found[one] for one in ids if one in rows]
+        for _, own in groupby(parts, key=lambda item: item.document):
+            document = [*own]
+            vectors = np.concatenate([rows[passage.id]["dense"] for passage in document])
+            told = tuple(sentence for passage in document for sentence in _sentences(passage.text))
+            yield RealText(document[0].title, told, vectors.astype(np.float32))
 
 
-def _sentences(document: Document) -> tuple[str, ...]:
-    return tuple(
-        section.text[span.start : span.end] for section in document.sections for span in sentences(section.text)
-    )
+def _sentences(text: str) -> Iterator[str]:
+    return (text[span.start : span.end] for span in sentences(text))
 
 
 def _entries(texts: Sequence[RealText], windows: int, collection: Collection) -> Iterator[IndexEntry]:

@@ -226,24 +226,27 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 """Kinds that weights apply to, beside the one that they were tuned for: there are no judgements for reports."""
 
 
+OPTIONS = {"windows": ("scale", "growth"), "minutes": ("soak",)}
+"""Option of `medley bench` -> the benches that have it."""
+
+
 @click.command()
 @click.argument("name", type=click.Choice([*NAMES, "all"]))
-@click.option("--windows", type=click.IntRange(1_000), default=None, help="For scale: how many windows.")
+@click.option("--windows", type=click.IntRange(1_000), default=None, help="For scale and growth: how many windows.")
 @click.option("--minutes", type=click.FloatRange(0.1), default=None, help="For soak: how long; an hour by default.")
 @json_option
 def bench(name: str, windows: int | None, minutes: float | None, as_json: bool) -> None:
     """Measure speed and memory.
 
-    `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale, which builds
-    gigabytes, soak, which takes an hour and needs a queue (MEDLEY_REDIS), and plugin, which needs ML Commons on a cluster;
+    `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale and growth, which
+    build gigabytes, soak, which takes an hour and needs a queue (MEDLEY_REDIS), and plugin, which needs ML Commons on a cluster;
     agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
-    options = {"windows": ("scale", windows), "minutes": ("soak", minutes)}
-    given = {option: value for option, (_, value) in options.items() if value is not None}
+    given = {option: value for option, value in {"windows": windows, "minutes": minutes}.items() if value is not None}
     for option in given:
-        if name != options[option][0]:
-            raise InvalidInput(f"--{option} is for {options[option][0]}, not for {name}", field=option)
+        if name not in OPTIONS[option]:
+            raise InvalidInput(f"--{option} is for {' and '.join(OPTIONS[option])}, not for {name}", field=option)
     for chosen in choose_benches(name, settings):
         report = benches[chosen](settings, **given)
         show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
