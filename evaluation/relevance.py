@@ -47,10 +47,10 @@ def judgement_list(task: Task) -> dict[str, Any]:
 
 
 def bulk_lines(task: Task, index: str, title: str, text: str) -> Iterator[dict[str, Any]]:
-    """The suite's documents as the lines of `_bulk`, with their titles and texts in the fields of these names."""
+    """The suite's documents as the lines of `_bulk`, with title and labelled text in the fields of these names."""
     for item in task.corpus.documents():
         yield {"index": {"_index": index, "_id": item.id}}
-        yield {title: item.title, text: "\n\n".join(section.text for section in item.sections)}
+        yield {title: item.title, text: item.labelled_text}
 
 
 def _judged(task: Task, question: Question) -> Mapping[str, float]:

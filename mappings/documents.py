@@ -93,6 +93,12 @@ class Document:
         if EVERY_LABEL in self.labels or "" in self.labels:
             raise InvalidInput("an access label must be a name; '*' and the empty label are reserved", field="labels")
 
+    @property
+    def labelled_text(self) -> str:
+        """The sections as one text, each a paragraph after its heading ("METHODS: …"), as abstracts are usually written."""
+        parts = (f"{part.heading}: {part.text}" if part.heading else part.text for part in self.sections)
+        return "\n\n".join(parts)
+
 
 def _check_inside(number: int, item: TaggedMention, sections: tuple[Section, ...]) -> None:
     length = len(sections[item.section].text) if 0 <= item.section < len(sections) else 0

@@ -130,8 +130,8 @@ def _index(cluster: Cluster, task: Task) -> float:
 
 
 def _lines(document: Document) -> tuple[dict[str, Any], dict[str, Any]]:
-    text = "\n\n".join(section.text for section in document.sections)
-    return {"index": {"_index": INDEX, "_id": document.id}}, {"title": document.title, "text": text}
+    own = {"title": document.title, "text": document.labelled_text}
+    return {"index": {"_index": INDEX, "_id": document.id}}, own
 
 
 def _ask(ways: dict[str, Ask], texts: Sequence[str]) -> tuple[dict[str, list[float]], dict[str, list[list[str]]]]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mappings.analysis.headings import level, normalise_heading, tidy
 from mappings.analysis.lexicon import rows
 from mappings.analysis.sections import split_abstract, split_note
+from mappings.documents import Document, Section
 
 
 def note(text: str) -> list[tuple[str, str]]:
@@ -159,3 +160,17 @@ def test_long_texts_take_linear_time(unit: str) -> None:
     split_note(unit * (100_000 // len(unit)))
     split_abstract(unit * (100_000 // len(unit)))
     assert time.process_time() - started < 5
+
+
+def test_an_abstract_is_read_again_from_its_labelled_text():
+    sections = (
+        Section("BACKGROUND", "Little is known."),
+        Section("METHODS AND RESULTS", "We asked 40 people; none fell."),
+        Section("CONCLUSIONS", "Nobody falls."),
+    )
+    text = Document("d", "Falls", sections).labelled_text
+    assert text.startswith("BACKGROUND: Little is known.\n\nMETHODS AND RESULTS: We asked")
+    assert tuple(split_abstract(text)) == sections
+    assert Document("d", "", (Section("", "Two parts."), Section("", "No labels."))).labelled_text == (
+        "Two parts.\n\nNo labels."
+    )

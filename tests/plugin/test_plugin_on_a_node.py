@@ -58,7 +58,7 @@ CLAIMS = ["Aspirin prevents heart attacks", "Quitting smoking prolongs life with
 TASK = Task(
     "invented",
     Corpus(
-        "invented", "abstracts", lambda: iter([Document("1", "A title", (Section("", "One."), Section("", "Two.")))])
+        "invented", "abstracts", lambda: iter([Document("1", "A title", (Section("AIMS", "One."), Section("", "Two.")))])
     ),
     (Question("a", CLAIMS[0]), Question("b", CLAIMS[2])),
     {"a": {"1": 1}, "b": {"5": 1}},
@@ -346,7 +346,7 @@ def test_judgements_have_the_forms_of_opensearch() -> None:
     assert judgement_list(TASK)["judgmentRatings"][0] == {"query": CLAIMS[0], "ratings": ratings}
     assert list(bulk_lines(TASK, "i", "t", "x")) == [
         {"index": {"_index": "i", "_id": "1"}},
-        {"t": "A title", "x": "One.\n\nTwo."},
+        {"t": "A title", "x": "AIMS: One.\n\nTwo."},
     ]
     with pytest.raises(InvalidInput, match="judges passages"):
         judgement_list(dataclasses.replace(TASK, unit="passage"))

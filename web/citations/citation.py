@@ -123,6 +123,5 @@ def one_line(text: str) -> str:
 
 def citation(document: Document, collection: str, invented: bool = False) -> Citation:
     """The citation of a document: its sections with their headings are the abstract."""
-    parts = (f"{section.heading}: {section.text}" if section.heading else section.text for section in document.sections)
-    abstract = one_line(" ".join(parts))
+    abstract = one_line(document.labelled_text)
     return Citation(one_line(document.id), one_line(document.title), collection, abstract, document.fields, invented)
