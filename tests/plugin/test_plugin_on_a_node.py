@@ -58,7 +58,9 @@ CLAIMS = ["Aspirin prevents heart attacks", "Quitting smoking prolongs life with
 TASK = Task(
     "invented",
     Corpus(
-        "invented", "abstracts", lambda: iter([Document("1", "A title", (Section("AIMS", "One."), Section("", "Two.")))])
+        "invented",
+        "abstracts",
+        lambda: iter([Document("1", "A title", (Section("AIMS", "One."), Section("", "Two.")))]),
     ),
     (Question("a", CLAIMS[0]), Question("b", CLAIMS[2])),
     {"a": {"1": 1}, "b": {"5": 1}},
