@@ -23,9 +23,7 @@ import numpy as np
 import orjson
 import urllib3
 
-from evaluation.bench.shared.figures import Report, bench_report
-from evaluation.bench.shared.ingestion import NAME
-from evaluation.bench.shared.load import (
+from evaluation.bench.shared.arrivals import (
     ANSWERED,
     NO_ANSWER,
     REFUSED,
@@ -35,6 +33,8 @@ from evaluation.bench.shared.load import (
     run_closed,
     run_open,
 )
+from evaluation.bench.shared.figures import Report, bench_report
+from evaluation.bench.shared.ingestion import NAME
 from evaluation.bench.shared.servers import RunningGateway, gateway_and_worker
 from evaluation.suites import scifact
 from mappings.documents import Document

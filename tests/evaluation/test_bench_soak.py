@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
-from evaluation.bench.shared.load import LoadReply, proportional_memory, run_closed, run_open
+from evaluation.bench.shared.arrivals import LoadReply, proportional_memory, run_closed, run_open
 from evaluation.bench.soak import bench_soak
 from mappings.errors import InvalidInput
 from web.cli.main import cli
