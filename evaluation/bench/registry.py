@@ -37,9 +37,11 @@ ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "swap", "ingest")
 """Benches that need a cluster; `all` runs them too where the settings name one."""
 LARGE: Final = ("scale",)
 """Benches that build what takes minutes and gigabytes."""
+WITH_PEERS: Final = ("peers",)
+"""Benches that need other systems: the extra `peers`."""
 WITH_ML_COMMONS: Final = ("plugin",)
 """Benches that need a cluster whose nodes have ML Commons."""
-NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *WITH_ML_COMMONS)
+NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *WITH_PEERS, *WITH_ML_COMMONS)
 
 
 def choose_benches(name: str, settings: Settings) -> Sequence[str]:

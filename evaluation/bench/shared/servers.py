@@ -10,17 +10,41 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import urllib3
 
+from evaluation.bench.systems.measure import read_memory
 from mappings.errors import Unavailable
 from search.settings import Settings
 
 START_SECONDS: Final = 120.0
 NO_SETTINGS: Final[Mapping[str, str]] = {}
 _ROOT: Final = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """The address of a server, such as `http://127.0.0.1:8080`, and the id of its first process."""
+
+    address: str
+    process: int
+
+    def memory(self) -> dict[str, float]:
+        """Resident and proportional memory of all its processes in MB; empty where the system does not report it."""
+        found = [read_memory(str(process)) for process in _family(self.process)]
+        return {name: sum(item.get(name, 0.0) for item in found) for name in found[0]}
+
+
+def _family(process: int) -> list[int]:
+    """A process and its descendants."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
+    except OSError:
+        return [process]
+    return [process, *(member for child in children for member in _family(int(child)))]
 
 
 @contextmanager
@@ -30,7 +54,7 @@ def model_server(models: Sequence[str], *options: str, settings: Mapping[str, st
     with tempfile.TemporaryDirectory() as home:
         chosen = {"MEDLEY_HOME": home, **settings}
         with _running(["inference", *named, *options], chosen) as found:
-            yield found
+            yield found.address
 
 
 @contextmanager
@@ -43,11 +67,18 @@ def gateway(settings: Settings) -> Iterator[str]:
         "MEDLEY_INFERENCE": settings.inference,
     }
     with _running(["serve"], chosen) as found:
+        yield found.address
+
+
+@contextmanager
+def embedded_gateway(chosen: Mapping[str, str]) -> Iterator[RunningServer]:
+    """A gateway with these environment variables, which say where its home is. Raises `Unavailable`."""
+    with _running(["serve"], chosen) as found:
         yield found
 
 
 @contextmanager
-def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[str]:
+def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[RunningServer]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -57,7 +88,7 @@ def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[str]
     address = f"http://127.0.0.1:{port}"
     try:
         _await(address, lambda: process.poll() is None, command[0])
-        yield address
+        yield RunningServer(address, process.pid)
     finally:
         process.terminate()
         process.communicate(timeout=60)

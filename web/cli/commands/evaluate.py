@@ -230,21 +230,33 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 @click.command()
 @click.argument("name", type=click.Choice([*NAMES, "all"]))
 @click.option("--windows", type=click.IntRange(1_000), default=None, help="For scale: how many windows.")
+@click.option("--sample", type=click.IntRange(1), default=None, help="For peers: only the first so many claims.")
+@click.option(
+    "--python",
+    type=click.Path(path_type=str),
+    default=None,
+    help="For peers: the Python interpreter that has the other systems, if it is not Medley's own.",
+)
 @json_option
-def bench(name: str, windows: int | None, as_json: bool) -> None:
+def bench(name: str, as_json: bool, **chosen: Any) -> None:
     """Measure speed and memory.
 
     `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale, which builds
-    gigabytes, and plugin, which needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster
-    (MEDLEY_OPENSEARCH).
+    gigabytes, peers, which needs other systems (extra peers), and plugin, which needs ML Commons on a cluster; agreement, fusion,
+    bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
-    if windows and name != "scale":
-        raise InvalidInput(f"--windows is for scale, not for {name}", field="windows")
-    for chosen in choose_benches(name, settings):
-        run = partial(benches[chosen], windows=windows) if windows else benches[chosen]
-        report = run(settings)
+    options = {option: value for option, value in chosen.items() if value is not None}
+    for option in options:
+        if name != OPTION_OF[option]:
+            raise InvalidInput(f"--{option} is for {OPTION_OF[option]}, not for {name}", field=option)
+    for bench_name in choose_benches(name, settings):
+        report = partial(benches[bench_name], **options)(settings)
         show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
+
+
+OPTION_OF = {"windows": "scale", "sample": "peers", "python": "peers"}
+"""The bench that an option of `bench` is for."""
 
 
 def _figures(report: dict[str, Any]) -> str:
