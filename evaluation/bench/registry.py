@@ -39,9 +39,11 @@ LARGE: Final = ("scale", "growth")
 """Benches that build what takes minutes and gigabytes."""
 LONG: Final = ("soak",)
 """Benches that need a Redis and an hour."""
+WITH_PEERS: Final = ("peers",)
+"""Benches that need other systems: the extra `peers`."""
 WITH_ML_COMMONS: Final = ("plugin",)
 """Benches that need a cluster whose nodes have ML Commons."""
-NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *LONG, *WITH_ML_COMMONS)
+NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *LONG, *WITH_PEERS, *WITH_ML_COMMONS)
 
 
 def choose_benches(name: str, settings: Settings) -> Sequence[str]:

@@ -29,13 +29,13 @@ from evaluation.bench.shared.arrivals import (
     REFUSED,
     LoadReply,
     MemoryWatch,
-    proportional_memory,
     run_closed,
     run_open,
 )
+from evaluation.bench.shared.commands import environment_of
 from evaluation.bench.shared.figures import Report, bench_report
 from evaluation.bench.shared.ingestion import NAME
-from evaluation.bench.shared.servers import RunningGateway, gateway_and_worker
+from evaluation.bench.shared.servers import RunningServer, embedded_gateway, worker
 from evaluation.suites import scifact
 from mappings.documents import Document
 from mappings.errors import InvalidInput, Unavailable
@@ -90,23 +90,28 @@ def bench_soak(
     task = scifact.task(settings)
     chosen = [item for item in islice(task.corpus.documents(), 2 * documents) if isinstance(item, Document)]
     with tempfile.TemporaryDirectory() as home:
-        own = replace(settings, home=Path(home))
+        own = replace(settings, home=Path(home), opensearch="")
         _fill(own, chosen[: len(chosen) // 2])
         tokens = [_add_token(own, f"user-{number}") for number in range(USERS)]
-        with gateway_and_worker(own) as running:
-            client = SoakClient(running, tokens, [question.text for question in task.questions], chosen)
+        known = environment_of(own)
+        with worker(known) as indexing, embedded_gateway(known) as serving:
+            texts = [question.text for question in task.questions]
+            client = SoakClient(serving.address, tokens, texts, chosen)
             replies = run_closed(client.send, CLIENTS, capacity_seconds)
             capacity = sum(reply.status == ANSWERED for reply in replies) / capacity_seconds
             _await_indexed(own)
-            figures = _soak(client, own, running, capacity, 60.0 * minutes)
+            figures = _soak(client, own, (serving, indexing), capacity, 60.0 * minutes)
     return bench_report("soak", figures, {"minutes": minutes})
 
 
 def _soak(
-    client: SoakClient, settings: Settings, running: RunningGateway, capacity: float, seconds: float
+    client: SoakClient, settings: Settings, servers: Sequence[RunningServer], capacity: float, seconds: float
 ) -> dict[str, float]:
-    before = proportional_memory(running.processes)
-    with MemoryWatch(running.processes, seconds / (SAMPLES * PARTS)) as memory:
+    def held() -> float:
+        return sum(server.memory().get("pss_mb", 0.0) for server in servers)
+
+    before = held()
+    with MemoryWatch(held, seconds / (SAMPLES * PARTS)) as memory:
         replies = run_open(client.send, TIMES * capacity, seconds)
     started = time.perf_counter()
     _await_indexed(settings)
@@ -125,9 +130,9 @@ class SoakClient:
     """Sends the requests of the soak: searches in turn for each user, and writes by the last of them."""
 
     def __init__(
-        self, running: RunningGateway, tokens: Sequence[str], texts: Sequence[str], documents: Sequence[Document]
+        self, address: str, tokens: Sequence[str], texts: Sequence[str], documents: Sequence[Document]
     ) -> None:
-        self._address, self._texts, self._documents = running.address, texts, documents
+        self._address, self._texts, self._documents = address, texts, documents
         self._headers = [{"Authorization": f"Bearer {token}", "Content-Type": "application/json"} for token in tokens]
         self._pool = urllib3.PoolManager(maxsize=256, retries=False)
         self.written = AcknowledgedChanges({f"s{number}" for number in range(len(documents) // 2)})

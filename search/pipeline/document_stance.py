@@ -56,7 +56,7 @@ def read_document(
     readings = reader.reader.read(claim.strip(), [ClaimPassage.of(item.text, item.title) for item in chosen])
     best = max(range(len(chosen)), key=lambda place: (readings[place].decided, -place))
     text, count = chosen[best].text, len(readings[best].evidence)
-    sentences = sorted(evidence.candidates(text, {}, count), key=lambda item: item.start)
+    sentences = sorted(evidence.candidates(evidence.ReadPassage.of(text), {}, count), key=lambda item: item.start)
     logits = _logits(claim.strip(), sentences, collection, services)
     return DocumentStance(
         stance=HitStance(readings[best].stance, readings[best].probability),

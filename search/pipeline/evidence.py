@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from operator import itemgetter
+from typing import NamedTuple
 
 from mappings.analysis.sentences import sentences
-from mappings.analysis.words import tokens
+from mappings.analysis.words import places, terms
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.placing import asks
-from mappings.documents import Access, Passage, PassageMention
+from mappings.documents import Access, Passage, PassageMention, Sentence
 from search.pipeline.results import Evidence, Proof, Span
 from search.protocols import SearchEngine
 from search.understanding.criteria import Criterion
@@ -25,31 +28,56 @@ not state it surely; it does not speak of it. They add up, but the lesser ones n
 
 def marks(text: str, wanted: frozenset[str]) -> tuple[Span, ...]:
     """Where `text` contains one of the `wanted` index terms."""
-    return tuple(Span(token.start, token.end) for token in tokens(text) if token.term in wanted)
+    return tuple(Span(start, end) for start, end in places(text, wanted))
 
 
-def rarity(texts: Sequence[str], wanted: frozenset[str]) -> dict[str, float]:
+class ReadPassage(NamedTuple):
+    """A text with its sentences and the terms of each, read once."""
+
+    text: str
+    sentences: Sequence[Sentence]
+    terms: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, text: str) -> ReadPassage:
+        """The text, read."""
+        found = sentences(text)
+        return cls(text, found, [terms(text[item.start : item.end]) for item in found])
+
+    def wanted(self, terms_wanted: frozenset[str]) -> set[str]:
+        """Which of the wanted terms the text has."""
+        # Without space between two sentences their last and first words can be one: "end.Start".
+        if any(first.end == second.start for first, second in pairwise(self.sentences)):
+            return {*terms_wanted.intersection(terms(self.text))}
+        return {term for own in self.terms for term in terms_wanted.intersection(own)}
+
+
+def rarity(texts: Sequence[ReadPassage], wanted: frozenset[str]) -> dict[str, float]:
     """A weight for each wanted term: the fewer of the `texts` contain it, the higher."""
-    counted = Counter(term for text in texts for term in {token.term for token in tokens(text)} & wanted)
+    counted = Counter(term for text in texts for term in text.wanted(wanted))
     return {term: math.log(1 + len(texts) / (1 + counted[term])) for term in wanted}
 
 
-def candidates(text: str, weights: Mapping[str, float], limit: int) -> list[Evidence]:
-    """The `limit` sentences of `text` that score best by their distinct wanted terms, best first.
+def candidates(read: ReadPassage, weights: Mapping[str, float], limit: int) -> list[Evidence]:
+    """The `limit` sentences that score best by their distinct wanted terms, best first, nothing marked in them.
 
     The score is the sum of those terms' weights, divided by the square root of the sentence's length in terms plus 8, so
     that a long sentence does not win by its length alone. Of a text without wanted terms, the first sentences are returned.
     """
-    found = [_score_sentence(text, sentence.start, sentence.end, weights) for sentence in sentences(text)]
-    return sorted(found, key=lambda item: (-item.score, item.start))[:limit]
+    scored = [
+        (-_score(own, weights), item.start, item.end) for item, own in zip(read.sentences, read.terms, strict=True)
+    ]
+    return [Evidence(read.text[start:end], start, end, -score) for score, start, end in sorted(scored)[:limit]]
 
 
-def _score_sentence(text: str, start: int, end: int, weights: Mapping[str, float]) -> Evidence:
-    sentence = text[start:end]
-    words = tokens(sentence)
-    score = sum(weights.get(term, 0.0) for term in {word.term for word in words}) / math.sqrt(8 + len(words))
-    spans = tuple(Span(word.start, word.end) for word in words if word.term in weights)
-    return Evidence(sentence, start, end, score, spans)
+def _score(words: Sequence[str], weights: Mapping[str, float]) -> float:
+    # In the order of the text, so that the sum is the same in every process.
+    return sum(weights[term] for term in dict.fromkeys(words) if term in weights) / math.sqrt(8 + len(words))
+
+
+def with_marks(found: Sequence[Evidence], wanted: frozenset[str]) -> tuple[Evidence, ...]:
+    """The sentences with the wanted terms marked in them."""
+    return tuple(replace(item, marks=marks(item.text, wanted)) for item in found)
 
 
 def best(found: Sequence[Evidence], scores: Sequence[float] | None = None) -> tuple[Evidence, ...]:

@@ -127,14 +127,17 @@ def choose_sentences(
     see them: then the words choose. The same search gets the same sentences again if they are to be remembered.
     """
     readings = [reading if reading and reading.best(1) else None for reading in readings]  # a long claim leaves no room
-    weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
-    choices = [_choice(passage, reading, weights) for passage, reading in zip(passages, readings, strict=True)]
+    wanted = retrieved.understanding.terms
+    read = [evidence.ReadPassage.of(passage.text) for passage in passages]
+    weights = evidence.rarity(read, wanted)
+    choices = [_choice(own, reading, weights) for own, reading in zip(read, readings, strict=True)]
     logits = _sentence_logits(query, retrieved, passages, choices, services, trace, remember)
     claim = retrieved.understanding.model_text
-    return [
+    chosen = [
         best_of(claim, choice, reading, own) if reading else evidence.best(choice, _known(own))
         for choice, reading, own in zip(choices, readings, logits, strict=True)
     ]
+    return [evidence.with_marks(sentences, wanted) for sentences in chosen]
 
 
 def _known(logits: Sequence[float | None]) -> list[float] | None:
@@ -143,11 +146,13 @@ def _known(logits: Sequence[float | None]) -> list[float] | None:
     return known if len(known) == len(logits) else None
 
 
-def _choice(passage: Passage, reading: StanceReading | None, weights: Mapping[str, float]) -> list[Evidence]:
-    """The sentences among which one chooses: all of a read passage in order, of another the best ones by words."""
+def _choice(
+    passage: evidence.ReadPassage, reading: StanceReading | None, weights: Mapping[str, float]
+) -> list[Evidence]:
+    """The sentences among which one chooses: all where the stance was read, in order, otherwise the best ones by words."""
     if reading is None:
-        return evidence.candidates(passage.text, weights, SENTENCE_CHOICES)
-    every = evidence.candidates(passage.text, weights, len(reading.evidence))
+        return evidence.candidates(passage, weights, SENTENCE_CHOICES)
+    every = evidence.candidates(passage, weights, len(reading.evidence))
     return sorted(every, key=lambda item: item.start)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from test_bench_search import settings  # noqa: F401 - a fixture
 
 from evaluation.bench import build
+from evaluation.bench.shared import commands
 from mappings.datasets.scifact import SentenceAbstract, read_corpus
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
@@ -30,19 +29,6 @@ def test_a_file_is_built_by_both_in_one_run(settings):  # noqa: F811
     assert not settings.home.exists()  # the home is one of its own
 
 
-@pytest.mark.torch
-def test_the_loop_writes_a_vector_an_abstract_and_an_index_of_words(tmp_path):
-    for name in build.NEEDED:
-        pytest.importorskip(name)
-    from evaluation.bench.shared import plain_loop
-
-    abstracts = [SentenceAbstract(str(n), f"Otter {n}", ("Otters swim.", "They sleep.")) for n in range(3)]
-    plain_loop.build(build._write(abstracts, tmp_path / "in.jsonl"), tmp_path / "out")
-    assert np.load(tmp_path / "out" / "vectors.npy").shape == (3, 384)
-    assert json.loads((tmp_path / "out" / "ids.json").read_text()) == ["0", "1", "2"]
-    assert any((tmp_path / "out" / "words").iterdir())
-
-
 def test_what_is_missing_is_named(settings, monkeypatch):  # noqa: F811
     monkeypatch.setattr(build, "NEEDED", ("json", "no_such_library"))
     with pytest.raises(Unavailable, match=r"needs no_such_library: pip install .*bench"):
@@ -51,12 +37,12 @@ def test_what_is_missing_is_named(settings, monkeypatch):  # noqa: F811
 
 def test_a_process_that_fails_says_why(tmp_path):
     with pytest.raises(Unavailable, match="the measured process failed: no such otter"):
-        build._run(["-c", "import sys; sys.exit('no such otter')"], {}, tmp_path)
+        commands.run_ours(["-c", "import sys; sys.exit('no such otter')"], {}, tmp_path)
 
 
 def test_it_indexes_here_and_nowhere_else(tmp_path):
     asked = Settings(home=tmp_path / "used", opensearch="http://localhost:1", redis="redis://x", models=Path("models"))
-    own = build._own(asked, tmp_path / "home", 3)
+    own = commands.own_settings(asked, tmp_path / "home", 3)
     assert (own.home, own.opensearch, own.redis, own.threads) == (tmp_path / "home", "", "", 3)
     assert own.models is not None
     assert own.models.is_absolute()
@@ -68,7 +54,7 @@ def test_the_abstracts_are_read_as_they_were_written(settings, tmp_path):  # noq
 
     abstracts = list(read_corpus(settings.data))[:3]
     collection = load("abstracts", None)
-    found = list(read(build._write(abstracts, tmp_path / "in.jsonl"), "scifact", collection))
+    found = list(read(commands.write_abstracts(abstracts, tmp_path / "in.jsonl"), "scifact", collection))
     assert found == [item.document(collection) for item in abstracts]
 
 

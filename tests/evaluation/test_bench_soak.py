@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -12,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
-from evaluation.bench.shared.arrivals import LoadReply, proportional_memory, run_closed, run_open
+from evaluation.bench.shared.arrivals import LoadReply, MemoryWatch, run_closed, run_open
+from evaluation.bench.shared.servers import RunningServer
 from evaluation.bench.soak import bench_soak
 from mappings.errors import InvalidInput
 from web.cli.main import cli
@@ -66,16 +66,16 @@ def test_clients_that_wait_send_one_request_after_the_other():
     assert isinstance(replies[0], LoadReply)
 
 
-def test_memory_counts_what_a_process_started():
+def test_memory_counts_what_a_server_started():
     program = "import subprocess, sys; held = bytearray(60_000_000); print(1, flush=True); sys.stdin.read()"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {program!r}])"
     with subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        alone, family = proportional_memory([os.getpid()]), proportional_memory([process.pid])
-        assert family > 57
-        assert proportional_memory([process.pid, process.pid]) == pytest.approx(family, rel=0.05)
-        assert proportional_memory([os.getpid()]) > max(alone * 0.5, 57)  # the child of the child belongs to us, too
+        server = RunningServer("", process.pid)
+        with MemoryWatch(lambda: server.memory()["pss_mb"], every=0.05) as watch:
+            time.sleep(0.5)
+        assert len(watch.megabytes) >= 3
+        assert min(watch.megabytes) > 57
         assert process.stdin is not None
         process.stdin.close()
-    assert proportional_memory([process.pid]) == 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from evaluation.bench.shared.commands import environment_of
 from evaluation.corpus.index import home, open_corpus
 from evaluation.suites import scifact
 from evaluation.task import Task
@@ -28,13 +29,6 @@ def prepare_collection(settings: Settings) -> Task:
     task = scifact.task(settings, distractors=True)
     open_corpus(task.corpus, replace(settings, opensearch=""))
     return task
-
-
-def environment_of(settings: Settings) -> dict[str, str]:
-    """The variables that give these settings to another process."""
-    return {
-        f"MEDLEY_{name.upper()}": str(value) for name, value in settings.as_json().items() if value not in (None, "")
-    }
 
 
 def measure_apart(module: str, mode: str, collection: str, settings: Settings) -> dict[str, float]:

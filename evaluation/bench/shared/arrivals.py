@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 REFUSED: Final = 429
@@ -71,10 +70,10 @@ def _arrivals(per_second: float, seconds: float) -> Iterator[float]:
 
 
 class MemoryWatch:
-    """Reads every few seconds what processes and those that they started hold in memory, in a thread of its own."""
+    """Reads every so many seconds how many megabytes something holds, in a thread of its own."""
 
-    def __init__(self, processes: Sequence[int], every: float = 5.0) -> None:
-        self._processes, self._every = processes, every
+    def __init__(self, read: Callable[[], float], every: float) -> None:
+        self._read, self._every = read, every
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.megabytes: list[float] = []
@@ -89,30 +88,4 @@ class MemoryWatch:
 
     def _watch(self) -> None:
         while not self._ended.wait(self._every):
-            self.megabytes.append(proportional_memory(self._processes))
-
-
-def proportional_memory(processes: Sequence[int]) -> float:
-    """Megabytes of these processes and all below them; what several share counts once. 0 where the system does not tell."""
-    below: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            continue  # it has ended
-        below.setdefault(parent, []).append(int(folder.name))
-    family, waiting = set[int](), [*processes]
-    while waiting:
-        process = waiting.pop()
-        if process not in family:
-            family.add(process)
-            waiting += below.get(process, ())
-    return sum(map(_own_memory, family)) / 1024
-
-
-def _own_memory(process: int) -> int:
-    try:
-        lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+            self.megabytes.append(self._read())

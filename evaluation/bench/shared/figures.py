@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.bench.systems.measure import read_memory
+
 Report = dict[str, Any]
 
 
@@ -39,12 +41,7 @@ def _processor() -> str:
 
 def memory() -> dict[str, float]:
     """Resident and proportional memory of this process in MB; empty where the system does not report it."""
-    try:
-        lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
-    sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.endswith(" kB")}
-    return {"rss_mb": sizes["Rss"] / 1024, "pss_mb": sizes["Pss"] / 1024, "anonymous_mb": sizes["Anonymous"] / 1024}
+    return read_memory("self")
 
 
 def time_each(answer: Callable[[str], Any], queries: Sequence[str]) -> tuple[list[float], list[Any]]:

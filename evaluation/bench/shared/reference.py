@@ -1,6 +1,6 @@
 """What benches compare with: an artifact's own weights in sentence-transformers or in torch.
 
-This and `plain_loop` are where evaluation reaches torch. Every import of it is inside a function, because the other
+This and `evaluation.bench.systems` are where evaluation reaches torch. Every import of it is inside a function, because the other
 benches run without the extras `train` and `bench`.
 """
 

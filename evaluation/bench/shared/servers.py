@@ -16,7 +16,7 @@ from typing import Final
 
 import urllib3
 
-from evaluation.bench.shared.apart import environment_of
+from evaluation.bench.systems.measure import read_memory
 from mappings.errors import Unavailable
 from search.settings import Settings
 
@@ -26,11 +26,25 @@ _ROOT: Final = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True, slots=True)
-class RunningGateway:
-    """A gateway over an installation that a worker feeds: its address, and the processes that serve and index."""
+class RunningServer:
+    """The address of a server, such as `http://127.0.0.1:8080`, and the id of its first process."""
 
     address: str
-    processes: tuple[int, ...]
+    process: int
+
+    def memory(self) -> dict[str, float]:
+        """Resident and proportional memory of all its processes in MB; empty where the system does not report it."""
+        found = [read_memory(str(process)) for process in _family(self.process)]
+        return {name: sum(item.get(name, 0.0) for item in found) for name in found[0]}
+
+
+def _family(process: int) -> list[int]:
+    """A process and its descendants."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
+    except OSError:
+        return [process]
+    return [process, *(member for child in children for member in _family(int(child)))]
 
 
 @contextmanager
@@ -39,8 +53,8 @@ def model_server(models: Sequence[str], *options: str, settings: Mapping[str, st
     named = [part for name in models for part in ("--model", name)]
     with tempfile.TemporaryDirectory() as home:
         chosen = {"MEDLEY_HOME": home, **settings}
-        with _running(["inference", *named, *options], chosen) as (address, _):
-            yield address
+        with _running(["inference", *named, *options], chosen) as found:
+            yield found.address
 
 
 @contextmanager
@@ -52,28 +66,32 @@ def gateway(settings: Settings) -> Iterator[str]:
         "MEDLEY_OPENSEARCH_PREFIX": settings.opensearch_prefix,
         "MEDLEY_INFERENCE": settings.inference,
     }
-    with _running(["serve"], chosen) as (address, _):
-        yield address
+    with _running(["serve"], chosen) as found:
+        yield found.address
 
 
 @contextmanager
-def gateway_and_worker(settings: Settings) -> Iterator[RunningGateway]:
-    """A gateway and a worker of the queue that the settings name. Raises `Unavailable`."""
-    chosen = environment_of(settings)
-    line = [sys.executable, "-m", "web.cli", "worker"]
+def embedded_gateway(chosen: Mapping[str, str]) -> Iterator[RunningServer]:
+    """A gateway with these environment variables, which say where its home is. Raises `Unavailable`."""
+    with _running(["serve"], chosen) as found:
+        yield found
+
+
+@contextmanager
+def worker(chosen: Mapping[str, str]) -> Iterator[RunningServer]:
+    """A worker of the queue that these environment variables name; it has no address."""
     environment = {**os.environ, **chosen, "PYTHONPATH": str(_ROOT)}
-    worker = subprocess.Popen(line, env=environment, stderr=subprocess.DEVNULL)  # noqa: S603
+    line = [sys.executable, "-m", "web.cli", "worker"]
+    process = subprocess.Popen(line, env=environment, stderr=subprocess.DEVNULL)  # noqa: S603
     try:
-        with _running(["serve"], chosen) as (address, process):
-            yield RunningGateway(address, (process, worker.pid))
+        yield RunningServer("", process.pid)
     finally:
-        worker.terminate()
-        worker.wait(timeout=START_SECONDS)
+        process.terminate()
+        process.wait(timeout=START_SECONDS)
 
 
 @contextmanager
-def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """The address of a server, and the number of its process."""
+def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[RunningServer]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -83,7 +101,7 @@ def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[tupl
     address = f"http://127.0.0.1:{port}"
     try:
         _await(address, lambda: process.poll() is None, command[0])
-        yield address, process.pid
+        yield RunningServer(address, process.pid)
     finally:
         process.terminate()
         process.wait(timeout=60)

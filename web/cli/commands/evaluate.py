@@ -226,7 +226,7 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 """Kinds that weights apply to, beside the one that they were tuned for: there are no judgements for reports."""
 
 
-OPTIONS = {"windows": ("scale", "growth"), "minutes": ("soak",)}
+OPTIONS = {"windows": ("scale", "growth"), "minutes": ("soak",), "sample": ("peers",), "python": ("peers",)}
 """Option of `medley bench` -> the benches that have it."""
 
 
@@ -234,21 +234,28 @@ OPTIONS = {"windows": ("scale", "growth"), "minutes": ("soak",)}
 @click.argument("name", type=click.Choice([*NAMES, "all"]))
 @click.option("--windows", type=click.IntRange(1_000), default=None, help="For scale and growth: how many windows.")
 @click.option("--minutes", type=click.FloatRange(0.1), default=None, help="For soak: how long; an hour by default.")
+@click.option("--sample", type=click.IntRange(1), default=None, help="For peers: only the first so many claims.")
+@click.option(
+    "--python",
+    type=click.Path(path_type=str),
+    default=None,
+    help="For peers: the Python interpreter that has the other systems, if it is not Medley's own.",
+)
 @json_option
-def bench(name: str, windows: int | None, minutes: float | None, as_json: bool) -> None:
+def bench(name: str, as_json: bool, **chosen: Any) -> None:
     """Measure speed and memory.
 
     `all` leaves out gpu, which needs a GPU, cascade, poly and discourse, whose models are not shipped, scale and growth, which
-    build gigabytes, soak, which takes an hour and needs a queue (MEDLEY_REDIS), and plugin, which needs ML Commons on a cluster;
-    agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
+    build gigabytes, soak, which takes an hour and needs a queue (MEDLEY_REDIS), peers, which needs other systems (extra peers),
+    and plugin, which needs ML Commons on a cluster; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
-    given = {option: value for option, value in {"windows": windows, "minutes": minutes}.items() if value is not None}
-    for option in given:
+    options = {option: value for option, value in chosen.items() if value is not None}
+    for option in options:
         if name not in OPTIONS[option]:
             raise InvalidInput(f"--{option} is for {' and '.join(OPTIONS[option])}, not for {name}", field=option)
-    for chosen in choose_benches(name, settings):
-        report = benches[chosen](settings, **given)
+    for bench_name in choose_benches(name, settings):
+        report = benches[bench_name](settings, **options)
         show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
 
 
