@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from damage import change_stored
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mappings.documents import Deletion, Document, Section
@@ -75,7 +75,27 @@ STEPS = st.one_of(
     st.tuples(st.just("forget"), PLACED),
     st.tuples(st.just("purge"), st.sampled_from([(), PLACES])),
     st.tuples(st.just("interrupted"), NAMES, PLACED),
+    st.tuples(st.just("changed by hand"), PLACED, st.sampled_from(State)),
+    st.tuples(st.just("removed by hand"), PLACED, NAMES),
 )
+EACH = [
+    ("put at once", ["a", "b", "c", "d"], "notes.a"),
+    ("settle all", "notes-1", State.INDEXED),
+    ("settle all", "notes-1", State.FAILED),
+    ("put", "a", "y", "notes.b"),
+    ("changed by hand", "notes-1", State.INDEXED),
+    ("changed by hand", "notes-1", State.FAILED),
+    ("retry", "notes-1"),
+    ("settle all", "notes-2", State.INDEXED),
+    ("removed by hand", "notes-2", "b"),
+    ("delete", "c"),
+    ("delete", "d"),
+    ("settle", "notes-1", "d", 2, State.INDEXED),
+    ("interrupted", "a", "notes-2"),
+    ("purge", ()),
+    ("forget", "notes-2"),
+]
+"""A list of steps in which every trigger has something to do."""
 
 
 def perform(store: EmbeddedStore, name: str, *values: object) -> None:
@@ -93,7 +113,7 @@ def perform(store: EmbeddedStore, name: str, *values: object) -> None:
         case "settle", str(place), str(identifier), int(version), State() as state:
             store.settle(place, [record(identifier, version, state)])
         case "settle all", str(place), State() as state:
-            store.settle(place, [record(*item, state) for item in store.pending(place, 99)])
+            store.settle(place, [record(item.id, item.version, state) for item in store.export()])
         case "retry", str(place):
             store.retry(place)
         case "forget", str(place):
@@ -102,8 +122,17 @@ def perform(store: EmbeddedStore, name: str, *values: object) -> None:
             store.purge(2.0e9, places)
         case "interrupted", str(identifier), str(place):
             interrupt(store, identifier, place)
+        case "changed by hand", str(place), State() as state:
+            by_hand(store, "UPDATE states SET state = ? WHERE place = ?", (state.value, place))
+        case "removed by hand", str(place), str(identifier):
+            by_hand(store, "DELETE FROM states WHERE place = ? AND id = ?", (place, identifier))
         case _:
             raise AssertionError(name)
+
+
+def by_hand(store: EmbeddedStore, statement: str, values: tuple[str, str]) -> None:
+    with Database(store.path).write() as database:
+        database.execute(statement, values)
 
 
 def interrupt(store: EmbeddedStore, name: str, place: str) -> None:
@@ -119,6 +148,7 @@ def interrupt(store: EmbeddedStore, name: str, place: str) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=24))
+@example(EACH)
 def test_counts_are_those_of_all_documents_after_any_operations(tmp_path_factory, steps):
     store = EmbeddedStore(tmp_path_factory.mktemp("store"))
     for step in steps:
