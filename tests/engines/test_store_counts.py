@@ -76,7 +76,6 @@ STEPS = st.one_of(
     st.tuples(st.just("purge"), st.sampled_from([(), PLACES])),
     st.tuples(st.just("interrupted"), NAMES, PLACED),
     st.tuples(st.just("changed by hand"), PLACED, st.sampled_from(State)),
-    st.tuples(st.just("removed by hand"), PLACED, NAMES),
 )
 EACH = [
     ("put at once", ["a", "b", "c", "d"], "notes.a"),
@@ -87,7 +86,6 @@ EACH = [
     ("changed by hand", "notes-1", State.FAILED),
     ("retry", "notes-1"),
     ("settle all", "notes-2", State.INDEXED),
-    ("removed by hand", "notes-2", "b"),
     ("delete", "c"),
     ("delete", "d"),
     ("settle", "notes-1", "d", 2, State.INDEXED),
@@ -123,16 +121,10 @@ def perform(store: EmbeddedStore, name: str, *values: object) -> None:
         case "interrupted", str(identifier), str(place):
             interrupt(store, identifier, place)
         case "changed by hand", str(place), State() as state:
-            by_hand(store, "UPDATE states SET state = ? WHERE place = ?", (state.value, place))
-        case "removed by hand", str(place), str(identifier):
-            by_hand(store, "DELETE FROM states WHERE place = ? AND id = ?", (place, identifier))
+            with Database(store.path).write() as database:
+                database.execute("UPDATE states SET state = ? WHERE place = ?", (state.value, place))
         case _:
             raise AssertionError(name)
-
-
-def by_hand(store: EmbeddedStore, statement: str, values: tuple[str, str]) -> None:
-    with Database(store.path).write() as database:
-        database.execute(statement, values)
 
 
 def interrupt(store: EmbeddedStore, name: str, place: str) -> None:

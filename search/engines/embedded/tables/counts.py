@@ -53,7 +53,7 @@ def read(database: sqlite3.Connection, index: str, job: str | None = None) -> St
 
 
 def forget(database: sqlite3.Connection, index: str) -> None:
-    """Stop counting an index whose states are removed next, so that no trigger takes them out one by one."""
+    """Remove the counts of an index whose states are removed with them: no trigger takes those out one by one."""
     for table in _KEYS:
         database.execute(f"DELETE FROM {table} WHERE place = ?", (index,))
 
@@ -81,10 +81,11 @@ def _full_count(table: str) -> str:
 
 
 def _triggers() -> Iterator[str]:
-    """What keeps the counts of a row that is inserted, replaced, changed or removed.
+    """What keeps the counts of rows that are inserted, replaced, changed or removed.
 
     REPLACE removes a row without the trigger for that, so what an insertion may replace is taken out before. In `latest` no
-    column that is counted is ever updated: a new version replaces the row, and no index has settled it yet.
+    column that is counted is ever updated: a new version replaces the row, and no index has settled it yet. States are
+    removed after their document or with their index (`forget`), so removing one changes no count.
     """
     known = "EXISTS (SELECT 1 FROM latest WHERE id = NEW.id)"
     yield _trigger("latest_replaced", f"BEFORE INSERT ON latest WHEN {known}", _take_out_document("NEW"))
@@ -96,8 +97,6 @@ def _triggers() -> Iterator[str]:
     columns = "UPDATE OF place, id, version, state ON states"
     yield _trigger("states_before_change", f"BEFORE {columns}", _take_out_state("OLD"))
     yield _trigger("states_after_change", f"AFTER {columns}", _count_state())
-    is_counted = "EXISTS (SELECT 1 FROM counts WHERE place = OLD.place)"
-    yield _trigger("states_removed", f"BEFORE DELETE ON states WHEN {is_counted}", _take_out_state("OLD"))
 
 
 def _trigger(name: str, event: str, steps: Iterator[str]) -> str:
