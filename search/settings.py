@@ -89,6 +89,9 @@ class Settings:
         "", "numeric form of the models (fp32, int8, fp16); empty: the fastest, measured once; fp16 on a GPU"
     )
     device: str = _setting("", "where models run: cpu or cuda; empty: cuda where ONNX Runtime supports it")
+    vector_cache_bytes: int = _setting(
+        10_000_000_000, "most bytes on disk of the cache of passage vectors; 0: any number"
+    )
     inference: str = _setting(
         "", "addresses of model servers, such as http://host:8081, comma-separated; empty: models run in this process"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from encoders.artifact import SHIPPED, Artifact, find
-from encoders.cache import CachedEncoder
+from encoders.cache import CachedEncoder, cached_bytes
 from encoders.hashing import HashingEncoder
 from encoders.late.surrounded import SurroundedEncoder, is_surrounded, reads_surroundings
 from encoders.marked import MarkedEncoder, base_fingerprint, marking_of
@@ -68,8 +68,7 @@ class Models:
             if name not in self._encoders:
                 loaded = self._load_encoder(name)
                 # Hashing a text is faster than reading its vector from disk.
-                cached = loaded if name == HASHING else CachedEncoder(loaded, self.settings.home / VECTORS)
-                self._encoders[name] = cached
+                self._encoders[name] = loaded if name == HASHING else self._cached(loaded)
             return self._encoders[name]
 
     def encoders(self, collection: Collection, named: str = "") -> dict[str, Encoder]:
@@ -205,6 +204,13 @@ class Models:
                     found = self._anytime(name).reranker
                     return found.encoder if isinstance(found, PolyReranker) else None
         return None
+
+    def cached_bytes(self) -> int:
+        """How many bytes the cached vectors of passages take on this machine."""
+        return cached_bytes(self.settings.home / VECTORS)
+
+    def _cached(self, encoder: Encoder) -> Encoder:
+        return CachedEncoder(encoder, self.settings.home / VECTORS, self.settings.vector_cache_bytes)
 
     def _load_encoder(self, name: str) -> Encoder:
         if name == HASHING:

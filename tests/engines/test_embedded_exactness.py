@@ -19,10 +19,9 @@ from mappings.documents import Access, Passage
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
-from search.engines.embedded.vectors import nearest as module
-from search.engines.embedded.vectors import signs
-from search.engines.embedded.vectors.nearest import nearest, plain_products
-from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs, plain_distances
+from search.engines.embedded.vectors import scans
+from search.engines.embedded.vectors.nearest import nearest
+from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery
 
@@ -99,7 +98,7 @@ def unit_rows(seed: int, rows: int, dimension: int) -> np.ndarray:
 @pytest.mark.parametrize("library", ["numkong", "numpy"])
 def test_nearest_neighbours_are_those_of_float32(share, library, monkeypatch):
     if library == "numpy":
-        monkeypatch.setattr(module, "numkong", None)
+        monkeypatch.setattr(scans, "numkong", None)
     vectors = unit_rows(1, 3_000, 96)
     parts = quantise(vectors)
     allowed = np.sort(np.random.default_rng(2).permutation(3_000)[: int(3_000 * share)])
@@ -117,8 +116,7 @@ def test_nearest_neighbours_are_those_of_float32(share, library, monkeypatch):
 @pytest.mark.parametrize("share", [1.0, 0.9, 0.3, 0.01])
 def test_signs_choose_among_many_rows_and_change_hardly_anything(share, library, monkeypatch):
     if library == "numpy":
-        monkeypatch.setattr(module, "numkong", None)
-        monkeypatch.setattr(signs, "numkong", None)
+        monkeypatch.setattr(scans, "numkong", None)
     centres = unit_rows(5, 40, 96)
     vectors = centres[np.arange(90_000) % 40] + 0.9 * unit_rows(6, 90_000, 96)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -153,8 +151,8 @@ def test_distances_count_the_bits_that_differ():
     generator = np.random.default_rng(10)
     bits, query = generator.integers(0, 256, (70_000, 12), np.uint8), generator.integers(0, 256, 12, np.uint8)
     wanted = np.unpackbits(bits ^ query, axis=1).sum(1)
-    assert np.array_equal(plain_distances(bits, query), wanted)
-    assert np.array_equal(signs._distances(bits, query), wanted)
+    assert np.array_equal(scans.plain_distances(bits, query), wanted)
+    assert np.array_equal(scans.distances(bits, query), wanted)
     allowed = np.arange(0, 70_000, 7)
     plain = np.unpackbits(query)[:90].astype(np.float32) - 0.5
     found = nearest_by_signs((bits, np.empty(0, np.int64)), allowed, plain, 50)
@@ -191,11 +189,11 @@ def test_rows_of_zeros_and_rows_that_were_not_written_are_kept_apart_and_never_r
 
 
 def test_both_scans_give_the_same_products():
-    if module.numkong is None:
+    if scans.numkong is None:
         pytest.skip("numkong is not installed here")
     _, coarse, _ = quantise(unit_rows(1, 20_000, 64))
     query = coarse[17]
-    assert plain_products(coarse, query).tolist() == module._products(coarse, query).tolist()
+    assert scans.plain_products(coarse, query).tolist() == scans.products(coarse, query).tolist()
 
 
 @given(st.text(max_size=200))

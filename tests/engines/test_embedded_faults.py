@@ -429,5 +429,5 @@ def test_a_store_of_a_later_schema_is_rejected(tmp_path):
     EmbeddedStore(tmp_path)
     with closing(sqlite3.connect(tmp_path / "store.sqlite")) as later:
         later.execute("PRAGMA user_version = 99")
-    with pytest.raises(Conflict, match="has schema version 99; this program reads up to 3"):
+    with pytest.raises(Conflict, match="has schema version 99; this program reads up to 4"):
         EmbeddedStore(tmp_path)

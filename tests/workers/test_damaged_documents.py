@@ -144,7 +144,7 @@ def test_a_state_or_a_job_that_is_none_is_an_error_that_says_so(tmp_path):
     world = embedded_world(tmp_path)
     world.put(note("a"))
     world.ingest()
-    damage_row(world, "UPDATE states SET state = 'indexes'")
+    damage_row(world, "UPDATE counts SET state = 'indexes' WHERE place <> ''")
     damage_row(world, "INSERT INTO jobs(id, record) VALUES ('j', '{')")
     with pytest.raises(Damaged, match="'indexes' is not a state"):
         world.store.counts("notes-1")
@@ -158,10 +158,11 @@ def test_a_damaged_page_of_the_store_is_one_error_that_says_what_to_do(tmp_path)
     world.put(*(note(f"n{number}") for number in range(50)))
     with closing(sqlite3.connect(world.store.path)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    size = world.store.path.stat().st_size
+        roots = database.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0").fetchall()
     with world.store.path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xff" * (size - 4096))
+        for (page,) in roots:
+            file.seek((page - 1) * 4096)
+            file.write(b"\xff" * 4096)
     world = embedded_world(tmp_path)
     with pytest.raises(Damaged, match=r"store\.sqlite is damaged .*: restore the collection 'notes' from a backup"):
         world.store.pending("notes-1", 9)

@@ -19,6 +19,7 @@ from typing import Final
 from mappings.errors import Conflict, Damaged, MedleyError, Unavailable
 from search.engines.embedded.integrity.rows import migration, register
 from search.engines.embedded.layout import is_full
+from search.engines.embedded.tables import counts
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS versions(
@@ -37,9 +38,9 @@ CREATE INDEX IF NOT EXISTS states_state ON states(place, state)
 # `turn` orders changes by acceptance, in microseconds since 1970. A tombstone is a version without raw bytes, and has no
 # hash. `source` is the source version, `job` the delivery that brought the newest version. `replaced` has the documents of
 # which some index may still hold an earlier version: a search asks for them every time, so they are few and apart. Version 3
-# adds it, and checksums.
+# adds it, and checksums; version 4 adds counts.
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """The version of the tables (`user_version`); a higher one is rejected, a lower one migrated."""
 
 _FROM_VERSION_1: Final = """
@@ -63,8 +64,8 @@ INSERT INTO salt VALUES (randomblob(32))
 # `superseded` says when a version was replaced: the `turn` of the next one. `erased` remembers purged documents that have
 # a source version, by a hash of their id that is keyed with `salt`.
 
-_STEPS: Final = {0: (_SCHEMA, _FROM_VERSION_2), 1: (_FROM_VERSION_1, _FROM_VERSION_2), 2: (_FROM_VERSION_2,)}
-"""The version of a file -> what migrates it to `SCHEMA_VERSION`, before checksums are added."""
+_TO_VERSION_3: Final = {0: (_SCHEMA, _FROM_VERSION_2), 1: (_FROM_VERSION_1, _FROM_VERSION_2), 2: (_FROM_VERSION_2,)}
+"""The version of a file -> what migrates it to version 3, before checksums are added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,13 @@ def _restore_collection(path: Path) -> str:
 
 DOCUMENTS: Final = TableSchema(
     SCHEMA_VERSION,
-    {found: (*";".join(scripts).split(";"), *migration()) for found, scripts in _STEPS.items()},
+    {
+        **{
+            found: (*";".join(scripts).split(";"), *migration(), *counts.migration())
+            for found, scripts in _TO_VERSION_3.items()
+        },
+        3: (*counts.migration(),),
+    },
     _restore_collection,
 )
 """The tables of a collection's store."""

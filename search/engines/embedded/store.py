@@ -15,7 +15,7 @@ from mappings.errors import Damaged
 from search.engines import codec
 from search.engines.embedded.database import INDEXES, Database
 from search.engines.embedded.integrity.records import find_damage, read_newest
-from search.engines.embedded.tables import erasure, rows
+from search.engines.embedded.tables import counts, erasure, rows
 from search.storage import (
     Accepted,
     Change,
@@ -90,7 +90,7 @@ class EmbeddedStore:
             return [name for (name,) in database.execute(statement, (index, limit)).fetchall()]
 
     def damage(self) -> Sequence[StoreProblem]:
-        """What was changed on the disk; reads the whole file."""
+        """What was changed on the disk; reads the whole file, and mends the counts."""
         return find_damage(self._database, self.path.parent.name)
 
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
@@ -143,22 +143,18 @@ class EmbeddedStore:
 
     def counts(self, index: str, job: str | None = None) -> StoreCounts:
         """The number of documents in each state; tombstones are counted apart, whatever their state."""
-        condition, values = ("", (index,)) if job is None else ("WHERE l.job = ?", (index, job))
         with self._database.read() as database:
-            rows = database.execute(
-                f"SELECT l.hash IS NULL, CASE WHEN {_UNSETTLED} THEN 'received' ELSE s.state END, COUNT(*) "
-                f"FROM {_JOINED} {condition} GROUP BY 1, 2",
-                values,
-            ).fetchall()
-        states = {_state(state): count for deleted, state, count in rows if not deleted}
-        deletions = {_state(state): count for deleted, state, count in rows if deleted}
-        pending_deletes = deletions.get(State.RECEIVED, 0)
-        return StoreCounts(sum(states.values()), sum(deletions.values()), states, pending_deletes)
+            return counts.read(database, index, job)
 
     def oldest(self, index: str) -> float | None:
         """When the oldest change pending for `index` was accepted; None: none is pending."""
         with self._database.read() as database:
-            row = database.execute(f"SELECT MIN(l.turn) FROM {_JOINED} WHERE {_UNSETTLED}", (index,)).fetchone()
+            found = counts.read(database, index)
+            # Most of the time few wait, and those are among the newest: reading from there ends after the last of them.
+            few = 2 * found.waiting < found.documents + found.deleted
+            order, limit = ("DESC", found.waiting) if few else ("ASC", 1)
+            waiting = f"SELECT l.turn FROM {_JOINED} WHERE {_UNSETTLED} ORDER BY l.turn {order} LIMIT ?"
+            row = database.execute(f"SELECT MIN(turn) FROM ({waiting})", (index, limit)).fetchone()
         return None if row[0] is None else row[0] / 1_000_000
 
     def keep_job(self, job: Job) -> None:
@@ -185,6 +181,7 @@ class EmbeddedStore:
     def forget(self, index: str) -> None:
         """Remove the state records of an index that was dropped."""
         with self._database.write() as database:
+            counts.forget(database, index)
             database.execute("DELETE FROM states WHERE place = ?", (index,))
             replaced = [name for (name,) in database.execute("SELECT id FROM replaced").fetchall()]
             rows.forget_replaced(database, replaced)
@@ -231,10 +228,3 @@ class EmbeddedStore:
     def close(self) -> None:
         """Empty the write-ahead log into the file, unless others are using it at this moment."""
         self._database.checkpoint()
-
-
-def _state(text: str) -> State:
-    try:
-        return State(text)
-    except ValueError as error:
-        raise Damaged(f"store.sqlite is damaged: {text!r} is not a state; run `medley index verify`") from error

@@ -108,3 +108,14 @@ def _reason(error: TransportError) -> str:
     inner = error.info if isinstance(error.info, Exception) else error.error
     text = str(getattr(inner, "reason", inner))
     return text.rsplit(": ", 1)[-1][:200]
+
+
+def checked(answer: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """The answer to one search of several. Raises its error, and `Unavailable` if it covers only part of the index."""
+    if "error" in answer:
+        problem = error_of(answer.get("status", 500), answer, where)
+        # The request was validated before: a response that calls it invalid is a fault of the index.
+        raise Unavailable(problem.message) if isinstance(problem, InvalidInput) else problem
+    if answer.get("timed_out") or answer["_shards"]["failed"]:
+        raise Unavailable(f"OpenSearch at {where} returned results from only part of the index; try again")
+    return answer

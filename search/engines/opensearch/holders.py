@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mappings.errors import InvalidInput, Unavailable
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.description import OpenSearchIndexDescription
-from search.engines.opensearch.errors import error_of
+from search.engines.opensearch.errors import checked
 from search.engines.opensearch.queries import HOLDERS, WINDOW, Body, OpenSearchQueryCompiler, multi_search
 from search.protocols import LegsRequest
 
@@ -51,14 +50,3 @@ class Finder:
 
 def _documents(hits: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(hit["fields"]["passage"][0].rpartition("@")[0] for hit in hits))
-
-
-def checked(answer: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The answer to one search of several. Raises its error, and `Unavailable` if it covers only part of the index."""
-    if "error" in answer:
-        problem = error_of(answer.get("status", 500), answer, where)
-        # The request was validated before: a response that calls it invalid is a fault of the index.
-        raise Unavailable(problem.message) if isinstance(problem, InvalidInput) else problem
-    if answer.get("timed_out") or answer["_shards"]["failed"]:
-        raise Unavailable(f"OpenSearch at {where} returned results from only part of the index; try again")
-    return answer

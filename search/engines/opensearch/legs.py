@@ -11,7 +11,8 @@ from mappings.documents import parse_passage_id
 from mappings.errors import Unavailable
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.description import OpenSearchIndexDescription
-from search.engines.opensearch.holders import Finder, checked
+from search.engines.opensearch.errors import checked
+from search.engines.opensearch.holders import Finder
 from search.engines.opensearch.queries import COUNTS, HOLDERS, WINDOW, Body, OpenSearchQueryCompiler, multi_search
 from search.engines.values import check_query_vector, number_text, top_values
 from search.protocols import BM25, LegsAnswer, LegsRequest

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from encoders.cache import VectorStore, text_key
 from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.models.registry import HASHING
 from search.settings import Settings
 from web.cli.commands.status import _forecasts, _span, collection_status
 from web.cli.indexing import fill_quietly
+from web.cli.main import cli
 from workers.indexing.indexer import Indexer
 from workers.indexing.rebuild import begin
 
@@ -63,3 +70,16 @@ def test_the_time_left_follows_from_the_recent_rate():
     assert _forecasts([(1.0, {"notes": 3})]) == ["notes: 3 to go, no progress so far"]
     assert _forecasts([(1.0, {"notes": 3}), (2.0, {"notes": 0})]) == []
     assert [_span(seconds) for seconds in (0.4, 61, 3_700)] == ["0 s", "1 min 1 s", "1 h 1 min"]
+
+
+@pytest.mark.parametrize(("bound", "line"), [("2000000", " of at most 2.0 MB"), ("0", " MB")])
+def test_the_size_of_the_vector_cache_is_shown(tmp_path, monkeypatch, bound, line):
+    monkeypatch.setenv("MEDLEY_HOME", str(tmp_path))
+    monkeypatch.setenv("MEDLEY_VECTOR_CACHE_BYTES", bound)
+    assert "vector cache" not in CliRunner().invoke(cli, ["status"]).stdout
+    VectorStore(tmp_path / "vectors" / "a.sqlite", 384).put({text_key(str(n)): np.ones(384) for n in range(500)})
+    size = (tmp_path / "vectors" / "a.sqlite").stat().st_size
+    report = json.loads(CliRunner().invoke(cli, ["status", "--json"]).stdout)
+    assert report == {"collections": [], "vector_cache": {"bytes": size, "bound": int(bound)}}
+    last = CliRunner().invoke(cli, ["status"]).stdout.splitlines()[-1]
+    assert last == f"vector cache: {size / 1e6:.1f}{line}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from search.settings import read as read_settings
-from web.cli.common import json_option, progress, show, text_table
+from web.cli.common import counter, json_option, show, text_table
 
 if TYPE_CHECKING:
     from search.engines.opensearch.client import Cluster
@@ -183,16 +183,8 @@ def backfill(source: str, target: str, as_json: bool) -> None:
 
     place = _place()
     plan, cluster = place.plan(), place.cluster()
-    total = int(cluster.read("GET", f"/{source}/_count")["count"])
-    with progress("copying", total) as advance:
-        done = [0]
-
-        def watch(work: Backfill) -> None:
-            settled = work.copied + work.present + work.failed
-            advance(settled - done[0])
-            done[0] = settled
-
-        work = copy(cluster, plan, source, target, watch)
+    with counter("copying") as shown:
+        work = copy(cluster, plan, source, target, lambda done: shown(done.settled, done.total))
     show(asdict(work), as_json, lambda: _copied(work, target))
     if work.failed:
         raise click.exceptions.Exit(1)

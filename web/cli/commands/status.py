@@ -36,7 +36,9 @@ def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> N
     if sys.stdout.isatty() and not (once or as_json):
         _watch(medley, names)
     states = [collection_status(medley, name, failed) for name in names]
-    show({"collections": states}, as_json, lambda: _text(states))
+    cache = {"bytes": medley.models.cached_bytes(), "bound": medley.settings.vector_cache_bytes}
+    report = {"collections": states, "vector_cache": cache}
+    show(report, as_json, lambda: "\n".join([_text(states), *_cache_text(**cache)]))
 
 
 def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
@@ -104,6 +106,11 @@ def _text(states: Sequence[Mapping[str, Any]]) -> str:
     lines += [f"{state['collection']}: {state['damage']}" for state in states if state["damage"]]
     lines += [f"{item['id']}: {item['cause']}" for state in states for item in state.get("failures", [])]
     return "\n".join(lines)
+
+
+def _cache_text(bytes: int, bound: int) -> list[str]:  # noqa: A002 - as in JSON
+    most = f" of at most {bound / 1e6:,.1f}" if bound else ""
+    return [f"vector cache: {bytes / 1e6:,.1f}{most} MB"] if bytes else []
 
 
 def _watch(medley: Medley, names: Sequence[str]) -> None:

@@ -6,10 +6,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from mappings.errors import Damaged
+from mappings.errors import Damaged, MedleyError
 from search.engines import codec
 from search.engines.embedded.database import Database, is_corrupt
 from search.engines.embedded.integrity.rows import sound
+from search.engines.embedded.tables import counts
 from search.storage import DAMAGED, StoredDocument, StoreProblem
 
 _PROBLEMS: Final = 3
@@ -37,7 +38,10 @@ def read_newest(database: sqlite3.Connection, ids: Sequence[str]) -> Iterator[St
 
 
 def find_damage(database: Database, collection: str) -> list[StoreProblem]:
-    """Everything that is wrong with a store: its pages, the newest version of every document, and the other rows."""
+    """Everything that is wrong with a store: its pages, the newest version of every document, and the other rows.
+
+    Wrong counts of documents are mended; that they were wrong is a finding all the same.
+    """
     found: list[StoreProblem] = []
     for step in (_check_pages, _check_documents, _check_states, _check_jobs):
         try:
@@ -45,7 +49,7 @@ def find_damage(database: Database, collection: str) -> list[StoreProblem]:
                 found += step(connection, collection)
         except Damaged as error:
             found.append(StoreProblem(error.message, _RESTORE))
-    return found
+    return [*found, *_mend_counts(database)]
 
 
 def _restored(identifier: str, version: int, expected: bytes | None, raw: bytes | None) -> StoredDocument:
@@ -87,6 +91,19 @@ def _check_jobs(database: sqlite3.Connection, _: str) -> Iterator[StoreProblem]:
     if found:
         text = f"the records of {len(found):,} deliveries or rebuilds are damaged"
         yield StoreProblem(text, "do not rely on their counts; the documents are not concerned", _sorted(found))
+
+
+def _mend_counts(database: Database) -> Iterator[StoreProblem]:
+    action = "they were counted anew"
+    try:
+        with database.read() as connection:
+            if counts.are_right(connection):
+                return
+        with database.write() as connection:
+            counts.count_anew(connection)
+    except MedleyError as error:
+        action = f"they could not be counted anew: {error.message}"
+    yield StoreProblem("the numbers of documents by state were wrong in the store", action)
 
 
 def _sorted(ids: Iterable[object]) -> tuple[str, ...]:

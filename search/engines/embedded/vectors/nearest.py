@@ -3,26 +3,21 @@
 Measured with 384 dimensions: recall .9998 of the float32 order at 100, in a fraction of its time, under any filter. Of many
 rows only those are scanned whose signs differ least from the query's (`search.engines.embedded.vectors.signs`): of 222,528 rows
 with 300 claims, recall is .999, in a quarter of the time.
-`numkong` runs the scan where it is installed; numpy computes the same result more slowly.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
+from search.engines.embedded.vectors.scans import products
 from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs
-
-numkong: Any = import_module("numkong") if find_spec("numkong") else None  # not every machine has a wheel
 
 Slots = NDArray[np.int64]
 CANDIDATES: Final = 200
-_BLOCK: Final = 16_384
 _GATHER_BELOW: Final = 0.25
 # Below this share of allowed rows it is cheaper to gather them than to scan all.
 SIGNED: Final = 16_384
@@ -62,24 +57,11 @@ def _scan(coarse: Any, scale: Any, slots: Slots, query: NDArray[np.float32]) -> 
     """The approximate score of each of `slots`, up to a constant factor of the query."""
     small = np.rint(query * (127 / max(float(np.abs(query).max()), 1e-9))).astype(np.int8)
     if len(slots) < _GATHER_BELOW * len(coarse):
-        return _scaled(_products(coarse[slots], small), scale[slots, 0])
-    products = _scaled(_products(coarse, small), scale[:, 0])
-    return products if len(slots) == len(coarse) else products[slots]
+        return _scaled(products(coarse[slots], small), scale[slots, 0])
+    scores = _scaled(products(coarse, small), scale[:, 0])
+    return scores if len(slots) == len(coarse) else scores[slots]
 
 
-def _scaled(products: Any, scales: Any) -> Any:
+def _scaled(found: Any, scales: Any) -> Any:
     """Products times the scales of their rows; those of rows without a vector must not displace others."""
-    return np.where(is_empty(scales), -np.inf, products * scales)
-
-
-def _products(rows: Any, query: NDArray[np.int8]) -> Any:
-    if numkong is None:
-        return plain_products(rows, query)
-    return np.asarray(numkong.cdist(query[None], rows, "dot"))[0].astype(np.float32)
-
-
-def plain_products(rows: Any, query: NDArray[np.int8]) -> Any:
-    """Inner products of int8 rows with an int8 query in numpy, block by block; the sums are exact in float32."""
-    wide = query.astype(np.float32)
-    blocks = (rows[start : start + _BLOCK].astype(np.float32) @ wide for start in range(0, len(rows), _BLOCK))
-    return np.concatenate([*blocks]) if len(rows) else np.empty(0, np.float32)
+    return np.where(is_empty(scales), -np.inf, found * scales)

@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
+from search.engines.embedded.vectors.scans import distances
 
-numkong: Any = import_module("numkong") if find_spec("numkong") else None  # not every machine has a wheel
-
-Distances = NDArray[np.uint16]
 _BLOCK: Final = 65_536
 _FAR: Final = np.uint16(65_535)
-_BITS: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(1, dtype=np.uint16)
-"""How many bits each byte has."""
 
 
 class SignBits:
@@ -62,23 +56,9 @@ def nearest_by_signs(
     Rows without a vector come last.
     """
     bits, empty = signs
-    distances = _distances(bits, np.packbits(query > 0))
-    distances[empty] = _FAR
-    own = distances if len(slots) == len(bits) else distances[slots]
+    found = distances(bits, np.packbits(query > 0))
+    found[empty] = _FAR
+    own = found if len(slots) == len(bits) else found[slots]
     last = min(count, len(own)) - 1
     farthest = min(np.partition(own, last)[last], _FAR - np.uint16(1)) if last >= 0 else _FAR
     return slots[np.flatnonzero(own <= farthest)]
-
-
-def _distances(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> Distances:
-    if numkong is None:
-        return plain_distances(bits, query)
-    found = np.asarray(numkong.cdist(query[None], bits, "hamming", dtype="uint1"))[0]
-    return np.asarray(found.astype(np.uint16))
-
-
-def plain_distances(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> Distances:
-    """How many bits of each row differ from the query's, in numpy, block by block."""
-    starts = range(0, len(bits), _BLOCK)
-    blocks = [_BITS[bits[start : start + _BLOCK] ^ query].sum(1, dtype=np.uint16) for start in starts]
-    return np.concatenate(blocks) if blocks else np.empty(0, np.uint16)

@@ -17,7 +17,7 @@ from search.document_criteria import DocumentCriterion
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.cohorts.bodies import DAY, DOCUMENT, EVERY, NAME, PatientBodies
 from search.engines.opensearch.description import OpenSearchIndexDescription
-from search.engines.opensearch.holders import checked
+from search.engines.opensearch.errors import checked
 from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, last_commit
 from search.engines.patients import Mask, MaskCache, choose
 from search.memory.cache import Cache

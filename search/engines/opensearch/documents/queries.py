@@ -41,19 +41,24 @@ def in_state(index: str, state: State, job: str | None) -> Body:
     return {"bool": clauses}
 
 
-def counts(index: str, job: str | None) -> Body:
-    """Counts the heads by state, tombstones apart; only those that came with `job` where it is given."""
+def counts(index: str, job: str | None) -> dict[str, Body]:
+    """State, or kind of deletion -> the heads that it has; only those that came with `job` where it is given.
+
+    To count the matches of each takes a fraction of one search with an aggregation for each, which visits every head.
+    """
     is_deleted = {"term": {"deleted": True}}
     has_settled, has_failed = {"term": {"settled": index}}, {"term": {"failed": index}}
     groups: dict[str, dict[str, list[Body]]] = {
         DELETED: {"filter": [is_deleted]},
         PENDING_DELETES: {"filter": [is_deleted], "must_not": [has_settled]},
-        State.RECEIVED.value: {"must_not": [is_deleted, has_settled]},
+        State.RECEIVED.value: {"filter": [], "must_not": [is_deleted, has_settled]},
         State.FAILED.value: {"filter": [has_settled, has_failed], "must_not": [is_deleted]},
         State.INDEXED.value: {"filter": [has_settled], "must_not": [is_deleted, has_failed]},
     }
-    body: Body = {"size": 0, "aggs": {name: {"filter": {"bool": clauses}} for name, clauses in groups.items()}}
-    return body if job is None else body | {"query": {"term": {"job": job}}}
+    if job is not None:
+        for clauses in groups.values():
+            clauses["filter"].append({"term": {"job": job}})
+    return {name: {"bool": clauses} for name, clauses in groups.items()}
 
 
 def tombstones(before: int, indexes: Sequence[str], ids: Sequence[str] | None) -> Body:

@@ -154,8 +154,7 @@ class OpenSearchStore:
 
     def counts(self, index: str, job: str | None = None) -> StoreCounts:
         """The number of documents in each state; tombstones are counted apart, whatever their state."""
-        answer = self._heads.table.search(queries.counts(index, job))["aggregations"]
-        found = {name: item["doc_count"] for name, item in answer.items()}
+        found = self._heads.table.count(queries.counts(index, job))
         states = {state: found[state.value] for state in State if found[state.value]}
         return StoreCounts(
             sum(states.values()), found[queries.DELETED], states, pending_deletes=found[queries.PENDING_DELETES]

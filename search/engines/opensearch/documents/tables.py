@@ -11,8 +11,8 @@ import orjson
 
 from mappings.errors import Unavailable
 from search.engines.opensearch.admin import make_index
-from search.engines.opensearch.client import WHOLE, Cluster, send_all
-from search.engines.opensearch.errors import BUSY, cause, error_of, is_full
+from search.engines.opensearch.client import WHOLE, Cluster, ndjson, send_all
+from search.engines.opensearch.errors import BUSY, cause, checked, error_of, is_full
 
 TABLES: Final = ("documents", "versions", "states", "jobs", "erased")
 """The tables of a store."""
@@ -79,6 +79,16 @@ class Table:
         """The response to a search over everything written before the last `refresh`, or a second ago."""
         self.make()
         return self._cluster.read("POST", f"/{self.name}/_search", body, WHOLE, timeout=60.0)
+
+    def count(self, queries: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+        """How many rows match each query, among everything written before."""
+        self.refresh()
+        header = {"index": self.name, "allow_partial_search_results": False}
+        bodies = [{"size": 0, "track_total_hits": True, "query": query} for query in queries.values()]
+        lines = ndjson([line for body in bodies for line in (header, body)])
+        answers = self._cluster.read("POST", "/_msearch", lines, timeout=60.0)["responses"]
+        found = [checked(answer, self._cluster.where)["hits"]["total"]["value"] for answer in answers]
+        return dict(zip(queries, found, strict=True))
 
     def refresh(self) -> None:
         """Let searches see everything written before."""

@@ -33,6 +33,11 @@ class Backfill:
     failed: int = 0
     reasons: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def settled(self) -> int:
+        """How many documents have an outcome."""
+        return self.copied + self.present + self.failed
+
     def refuse(self, document: str, reason: str) -> None:
         """Count a document that failed."""
         self.failed += 1
