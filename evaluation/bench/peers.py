@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -71,6 +71,26 @@ class Workload:
     abstracts: Sequence[SentenceAbstract]
     claims: Sequence[ScientificClaim]
     warm: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRound:
+    """One round of a system: the lines that `systems/measure.py` wrote, and its memory."""
+
+    answers: Sequence[Mapping[str, Any]]
+    memory: Mapping[str, float]
+
+    @property
+    def times(self) -> list[float]:
+        """The milliseconds of each query."""
+        return [item["ms"] for item in self.answers]
+
+    def steps(self) -> dict[str, float]:
+        """The median milliseconds of each step that the system tells."""
+        names = {name: None for item in self.answers for name in item["steps"]}
+        return {
+            f"{name}_ms": float(np.median([item["steps"].get(name, 0.0) for item in self.answers])) for name in names
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +190,14 @@ class PeersRun:
         rounds = [{name: self._answer(module) for name, module in systems.items()} for _ in range(ROUNDS)]
         return {name: self._figures([found[name] for found in rounds]) for name in systems}
 
-    def _answer(self, module: str) -> tuple[list[float], dict[str, list[str]], dict[str, float]]:
-        """One round of a system: milliseconds, rankings by claim, memory."""
-        steps: dict[str, Callable[[], dict[str, float]]] = {
+    def _answer(self, module: str) -> SystemRound:
+        ours: dict[str, Callable[[], dict[str, float]]] = {
             "medley_http": self._ask_gateway,
             "medley_embedded": lambda: self._run_ours("medley_embedded"),
         }
-        memory = steps.get(module, lambda: self._run_step("search", module))()
+        memory = ours.get(module, lambda: self._run_step("search", module))()
         with (self._folder / f"{module}.jsonl").open(encoding="utf-8") as lines:
-            answers = [json.loads(line) for line in lines]
-        return [item["ms"] for item in answers], {item["id"]: item["ranking"] for item in answers}, memory
+            return SystemRound(list(map(json.loads, lines)), memory)
 
     def _ask_gateway(self) -> dict[str, float]:
         with embedded_gateway(environment_of(self._settings)) as gateway:
@@ -199,15 +217,17 @@ class PeersRun:
         )
         return memory
 
-    def _figures(self, rounds: Sequence[tuple[list[float], dict[str, list[str]], dict[str, float]]]) -> SystemFigures:
-        """The figures of a system; quality and memory are those of its last round."""
-        times = [one for found, _, _ in rounds for one in found]
-        _, rankings, memory = rounds[-1]
+    def _figures(self, rounds: Sequence[SystemRound]) -> SystemFigures:
+        """The figures of a system; quality, memory and steps are those of its last round."""
+        last = rounds[-1]
         judgements = {claim.id: dict.fromkeys(claim.cited, 1) for claim in self._workload.claims}
+        rankings = {item["id"]: item["ranking"] for item in last.answers}
         values = per_query([parse(name) for name in MEASURES], judgements, rankings)
         quality = {str(measure): float(np.mean(found)) for measure, found in values.items()}
-        spent = {name: value for name, value in percentiles(times).items() if name != "queries"}
-        return SystemFigures([float(np.median(found)) for found, _, _ in rounds], {**spent, **quality, **memory})
+        spent = percentiles([one for item in rounds for one in item.times])
+        del spent["queries"]
+        medians = [float(np.median(item.times)) for item in rounds]
+        return SystemFigures(medians, {**spent, **quality, **last.memory, **last.steps()})
 
 
 def enumerate_texts(texts: Sequence[str]) -> list[tuple[str, str]]:

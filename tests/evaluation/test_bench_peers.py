@@ -73,6 +73,7 @@ def test_another_system_builds_and_answers_from_its_own_files(workplace, name):
     assert (first["id"], first["ranking"][0], second["id"], second["ranking"][0]) == ("q1", "o1", "q2", "b2")
     assert sorted(first["ranking"]) == sorted({*first["ranking"]})
     assert first["ms"] > 0
+    assert first["steps"] == {}
 
 
 @pytest.mark.torch
@@ -106,9 +107,20 @@ def test_a_sample_is_measured_beside_what_is_installed(settings, tmp_path):  # n
     # The gateway answers what the embedded search answers.
     for measured in peers.MEASURES:
         assert figures[f"medley_http_{measured}"] == figures[f"medley_embedded_{measured}"] > 0
+    assert {f"medley_{way}_{step}_ms" for way in ("http", "embedded") for step in ("encode", "legs", "evidence")} <= {
+        *figures
+    }
     assert figures["work_noise"] >= 1
     assert figures["p50_noise"] >= 1
     assert not settings.home.exists()  # the home is one of its own
+
+
+def test_steps_have_medians_and_a_step_that_was_left_out_took_no_time():
+    answers = [{"ms": 1.0, "steps": {"legs": 4.0, "names": 1.0}}, {"ms": 3.0, "steps": {"legs": 2.0}}]
+    found = peers.SystemRound(answers, {})
+    assert found.steps() == {"legs_ms": 3.0, "names_ms": 0.5}
+    assert found.times == [1.0, 3.0]
+    assert peers.SystemRound([{"ms": 1.0, "steps": {}}], {}).steps() == {}
 
 
 def test_a_sample_has_what_its_claims_cite(settings):  # noqa: F811

@@ -30,13 +30,13 @@ def build(documents: Sequence[tuple[str, str]], folder: Path, model: str) -> Non
     table.create_fts_index("text")
 
 
-def open_search(folder: Path, model: str) -> Callable[[str], list[str]]:
+def open_search(folder: Path, model: str) -> Callable[[str], tuple[list[str], dict[str, float]]]:
     """What answers a query with the ids of the ten best documents, best first. The table names its model itself."""
     import lancedb
 
     table = lancedb.connect(str(folder)).open_table(TABLE)
 
-    def answer(query: str) -> list[str]:
-        return [row["id"] for row in table.search(query, query_type="hybrid").limit(TOP).to_list()]
+    def answer(query: str) -> tuple[list[str], dict[str, float]]:
+        return [row["id"] for row in table.search(query, query_type="hybrid").limit(TOP).to_list()], {}
 
     return answer

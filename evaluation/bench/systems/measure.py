@@ -3,7 +3,8 @@
 Run by its path, `python measure.py STEP SYSTEM FOLDER`, by an interpreter that has the packages of that system and need not
 have ours: beside the standard library only the module SYSTEM of this folder is imported. FOLDER has `documents.jsonl` (`id`,
 `text`), `warm.jsonl` and `queries.jsonl` (the same). The index goes to `SYSTEM` in it, the answers to `SYSTEM.jsonl` (`id`,
-`ms`, `ranking`: ids, best first); figures are printed as JSON. `python measure.py missing NAME…` prints which modules are
+`ms`, `ranking`: ids, best first, `steps`: the milliseconds of its steps by name, where the system tells them); figures are
+printed as JSON. `python measure.py missing NAME…` prints which modules are
 not installed, `python measure.py versions NAME…` the versions of packages that are.
 """
 
@@ -20,6 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+Answer = tuple[list[str], dict[str, float]]
+"""Ids, best first, and the milliseconds of steps by name."""
 Texts = list[tuple[str, str]]
 """(id, text) of documents or queries."""
 
@@ -31,15 +34,16 @@ def build(name: str, folder: Path) -> None:
 
 def search(name: str, folder: Path) -> dict[str, float]:
     """Answer the queries over what was built, after those that warm up; the memory of this process afterwards."""
-    answer: Callable[[str], list[str]] = import_module(name).open_search(folder / name, find_minilm())
+    answer: Callable[[str], Answer] = import_module(name).open_search(folder / name, find_minilm())
     for _, text in read_texts(folder / "warm.jsonl"):
         answer(text)
     lines = []
     for identifier, text in read_texts(folder / "queries.jsonl"):
         started = time.perf_counter()
-        ranking = answer(text)
+        ranking, steps = answer(text)
         milliseconds = 1000 * (time.perf_counter() - started)
-        lines.append(json.dumps({"id": identifier, "ms": milliseconds, "ranking": ranking}) + "\n")
+        found = {"id": identifier, "ms": milliseconds, "ranking": ranking, "steps": steps}
+        lines.append(json.dumps(found) + "\n")
     (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
     return read_memory("self")
 

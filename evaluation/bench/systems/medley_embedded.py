@@ -12,11 +12,12 @@ from search.query import Query
 from search.settings import read
 
 
-def open_search(_folder: Path, _model: str) -> Callable[[str], list[str]]:
+def open_search(_folder: Path, _model: str) -> Callable[[str], tuple[list[str], dict[str, float]]]:
     """What answers a query with the ids of the ten best documents, best first. Settings say where the index is."""
     medley = Medley.open(read())
 
-    def answer(query: str) -> list[str]:
-        return [hit.document for hit in medley.search(Query(NAME, ACCESS, query, rerank=False)).hits]
+    def answer(query: str) -> tuple[list[str], dict[str, float]]:
+        found = medley.search(Query(NAME, ACCESS, query, rerank=False))
+        return [hit.document for hit in found.hits], dict(found.timings_ms)
 
     return answer

@@ -14,17 +14,18 @@ COLLECTION = "abstracts"
 TYPE = {"Content-Type": "application/json"}
 
 
-def open_search(folder: Path, _model: str) -> Callable[[str], list[str]]:
+def open_search(folder: Path, _model: str) -> Callable[[str], tuple[list[str], dict[str, float]]]:
     """What answers a query with the ids of the ten best documents, best first. Raises `OSError` where it is refused."""
     connection = HTTPConnection(folder.read_text(encoding="utf-8"), timeout=60)
 
-    def answer(query: str) -> list[str]:
+    def answer(query: str) -> tuple[list[str], dict[str, float]]:
         form = {"collection": COLLECTION, "text": query, "rerank": False}
         connection.request("POST", "/v1/search", json.dumps(form), TYPE)
         response = connection.getresponse()
         body = response.read()
         if response.status != 200:
             raise OSError(f"the gateway answered {response.status}: {body[:300]!r}")
-        return [hit["document"] for hit in json.loads(body)["hits"]]
+        found = json.loads(body)
+        return [hit["document"] for hit in found["hits"]], found["timings_ms"]
 
     return answer

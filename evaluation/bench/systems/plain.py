@@ -30,7 +30,7 @@ def build(documents: Sequence[tuple[str, str]], folder: Path, model: str) -> Non
     (folder / "ids.json").write_text(json.dumps([identifier for identifier, _ in documents]), encoding="utf-8")
 
 
-def open_search(folder: Path, model: str) -> Callable[[str], list[str]]:
+def open_search(folder: Path, model: str) -> Callable[[str], tuple[list[str], dict[str, float]]]:
     """What answers a query with the ids of the ten best documents, best first."""
     import bm25s
     from sentence_transformers import SentenceTransformer
@@ -39,10 +39,10 @@ def open_search(folder: Path, model: str) -> Callable[[str], list[str]]:
     vectors = np.load(folder / "vectors.npy")
     ids = json.loads((folder / "ids.json").read_text(encoding="utf-8"))
 
-    def answer(query: str) -> list[str]:
+    def answer(query: str) -> tuple[list[str], dict[str, float]]:
         lexical = words.get_scores(_tokenize([query], ids=False)[0])
         fused = _scaled(lexical) + _scaled(vectors @ encoder.encode_query(query, show_progress_bar=False))
-        return [ids[place] for place in np.argsort(-fused, kind="stable")[:TOP]]
+        return [ids[place] for place in np.argsort(-fused, kind="stable")[:TOP]], {}
 
     return answer
 

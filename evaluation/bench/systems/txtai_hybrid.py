@@ -17,10 +17,10 @@ def build(documents: Sequence[tuple[str, str]], folder: Path, model: str) -> Non
     embeddings.save(str(folder))
 
 
-def open_search(folder: Path, model: str) -> Callable[[str], list[str]]:
+def open_search(folder: Path, model: str) -> Callable[[str], tuple[list[str], dict[str, float]]]:
     """What answers a query with the ids of the ten best documents, best first. The index names its model itself."""
     from txtai import Embeddings
 
     embeddings = Embeddings()
     embeddings.load(str(folder))
-    return lambda query: [identifier for identifier, _ in embeddings.search(query, TOP)]
+    return lambda query: ([identifier for identifier, _ in embeddings.search(query, TOP)], {})
