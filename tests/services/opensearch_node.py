@@ -26,7 +26,7 @@ from pathlib import Path
 
 import memory
 
-VERSION = "3.6.0"
+VERSION = "3.6.0"  # the newest one of which Maven Central has the plugins too
 POM = Path(__file__).with_name("pom.xml")
 READY_SECONDS = 180.0
 NOBODY = 65534
