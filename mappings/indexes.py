@@ -15,8 +15,10 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.fields import FieldType
 
-SCHEMA_VERSION: Final = 2
-"""The version of this body; an index of another version is refused."""
+SCHEMA_VERSION: Final = 3
+READ_SCHEMAS: Final = (2, SCHEMA_VERSION)
+"""The versions of this body that are read; an index of another one is refused. Version 2 has no `vectors` in its `_meta`:
+they were sent as JSON numbers."""
 
 TEXT: Final = "medley_text"
 """The analyzer of texts; it produces the terms of `mappings.analysis.words`."""
@@ -85,13 +87,16 @@ def index_body(
     generation: int,
     reading: str = "",
     tokens: Mapping[str, Any] | None = None,
+    form: str = "numbers",
 ) -> dict[str, Any]:
     """Settings and mappings of a new index.
 
     `encoders`: vector field -> (fingerprint, dimension). `reading` is the version of what reads the documents. `tokens`
-    says whose token vectors the index stores, in a field that is only fetched; without, it has no such field.
+    says whose token vectors the index stores, in a field that is only fetched; without, it has no such field. `form` names
+    how vectors are sent (`search.engines.opensearch.vectors.forms`).
     """
     mappings = _mappings(collection, encoders, generation, reading)
+    mappings["_meta"]["vectors"] = {"form": form}
     if tokens is not None:
         mappings["_meta"]["tokens"] = dict(tokens)
         mappings["properties"]["tokens"] = {"type": "binary"}
@@ -101,9 +106,16 @@ def index_body(
 def _settings(collection: Collection) -> dict[str, Any]:
     replicas = collection.replicas
     copies = {"auto_expand_replicas": replicas} if isinstance(replicas, str) else {"number_of_replicas": replicas}
-    # Only a commit refreshes, so that one answer never mixes two commits of a shard.
     return {
-        "index": {"number_of_shards": collection.shards, **copies, "refresh_interval": "-1", "knn": True},
+        "index": {
+            "number_of_shards": collection.shards,
+            **copies,
+            # Only a commit refreshes, so that one answer never mixes two commits of a shard.
+            "refresh_interval": "-1",
+            # A refresh would wait until segments are merged and their vector graphs built anew.
+            "merge_on_flush.enabled": False,
+            "knn": True,
+        },
         "analysis": ANALYSIS,
     }
 
