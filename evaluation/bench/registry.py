@@ -39,7 +39,9 @@ LARGE: Final = ("scale",)
 """Benches that build what takes minutes and gigabytes."""
 WITH_ML_COMMONS: Final = ("plugin",)
 """Benches that need a cluster whose nodes have ML Commons."""
-NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *WITH_ML_COMMONS)
+KILLING: Final = ("nodes",)
+"""Benches that kill the nodes of a cluster on this machine."""
+NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *WITH_ML_COMMONS, *KILLING)
 
 
 def choose_benches(name: str, settings: Settings) -> Sequence[str]:
