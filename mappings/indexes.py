@@ -96,7 +96,7 @@ def index_body(
     how vectors are sent (`search.engines.opensearch.vectors.forms`).
     """
     mappings = _mappings(collection, encoders, generation, reading)
-    mappings["_meta"]["vectors"] = {"form": form}
+    mappings["_meta"]["vectors"] = {"form": form, "bits": collection.vector_bits}
     if tokens is not None:
         mappings["_meta"]["tokens"] = dict(tokens)
         mappings["properties"]["tokens"] = {"type": "binary"}
@@ -139,11 +139,11 @@ def _mappings(
             "reading": reading,
             "fields": fields,
         },
-        "properties": _properties(fields, encoders),
+        "properties": _properties(fields, encoders, collection.vector_bits),
     }
 
 
-def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[str, int]], bits: int) -> dict[str, Any]:
     return {
         "kind": _KEYWORD,
         "passage": _KEYWORD,
@@ -167,13 +167,16 @@ def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[st
         "shown": {"type": "object", "enabled": False},
         "commit": {"type": "long"},
         "fields": {"properties": {name: _TYPES[kind] for name, kind in fields.items()}},
-        "vectors": {"properties": {name: vector_field(size) for name, (_, size) in encoders.items()}},
+        "vectors": {"properties": {name: vector_field(size, bits) for name, (_, size) in encoders.items()}},
     }
 
 
-def vector_field(dimension: int) -> dict[str, Any]:
-    """The mapping of unit vectors, searched by their inner products."""
+def vector_field(dimension: int, bits: int = 32) -> dict[str, Any]:
+    """The mapping of unit vectors, searched by their inner products; with fewer than 32 bits by their quantised values."""
     # Unit vectors, so the inner product is the cosine. The Lucene engine filters while it searches the graph, and needs
     # no native library; the plugin's default is faiss, so the engine must be named.
-    method = {"name": "hnsw", "engine": "lucene", "parameters": {"m": 16, "ef_construction": 100}}
+    parameters: dict[str, Any] = {"m": 16, "ef_construction": 100}
+    if bits < 32:
+        parameters["encoder"] = {"name": "sq", "parameters": {"bits": bits}}
+    method = {"name": "hnsw", "engine": "lucene", "parameters": parameters}
     return {"type": "knn_vector", "dimension": dimension, "space_type": "innerproduct", "method": method}

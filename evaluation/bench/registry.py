@@ -33,7 +33,7 @@ BENCHES: Final = (
 ON_GPU: Final = ("gpu",)
 NOT_SHIPPED: Final = ("cascade", "poly", "discourse")
 """Benches of what no shipped kind has: a first stage of reranking, and a model that you train yourself."""
-ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "swap", "ingest")
+ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "quantised", "swap", "ingest")
 """Benches that need a cluster; `all` runs them too where the settings name one."""
 LARGE: Final = ("scale",)
 """Benches that build what takes minutes and gigabytes."""

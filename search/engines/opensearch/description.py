@@ -19,7 +19,7 @@ class OpenSearchIndexDescription:
     """The constant properties of an index.
 
     `name` is ours, `physical` the cluster's; `encoders` maps a vector field to (fingerprint, dimension); `form` is how
-    vectors are sent to it.
+    vectors are sent to it, `bits` how exactly it keeps a value of them for searching.
     """
 
     name: str
@@ -34,6 +34,7 @@ class OpenSearchIndexDescription:
     reading: str = ""
     tokens: TokenFormat | None = None
     form: VectorForm = NUMBERS
+    bits: int = 32
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -49,6 +50,7 @@ def read_description(physical: str, index: Mapping[str, Any]) -> OpenSearchIndex
         raise Conflict(
             f"index {physical} has {has}, this version reads schema {SCHEMA_VERSION}: rebuild it", field="index"
         )
+    vectors = written.get("vectors", {})
     return OpenSearchIndexDescription(
         name=index_name(written["collection"], written["generation"]),
         physical=physical,
@@ -61,7 +63,8 @@ def read_description(physical: str, index: Mapping[str, Any]) -> OpenSearchIndex
         shards=int(index["settings"]["index"]["number_of_shards"]),
         reading=written["reading"],
         tokens=TokenFormat(**written["tokens"]) if "tokens" in written else None,
-        form=FORMS[written["vectors"]["form"]] if "vectors" in written else NUMBERS,
+        form=FORMS[vectors.get("form", NUMBERS.name)],
+        bits=vectors.get("bits", 32),
     )
 
 

@@ -159,7 +159,7 @@ class OpenSearchEngine:
         kind = self._collection(check_collection(collection))
         newest = max(above, self._indexes.newest_generation(collection))
         generation = self._admin.next_generation(collection, at_least=newest)
-        name, form = index_name(collection, generation), choose_form(self.cluster)
+        name, form = index_name(collection, generation), choose_form(self.cluster, kind.vector_bits)
         # If it exists, we created it and the response was lost: no other process is given this number.
         body = index_body(kind, encoders, generation, reading, asdict(tokens) if tokens else None, form.name)
         make_index(self.cluster, self._indexes.physical(name), body)
@@ -263,6 +263,8 @@ class OpenSearchEngine:
         ]
         if made.shards != wanted.shards:
             found.append(f"it has {made.shards} shards; the settings say {wanted.shards}")
+        if made.bits != wanted.vector_bits:
+            found.append(f"its vectors have {made.bits} bits; the settings say {wanted.vector_bits}")
         return found
 
     def file_problems(self, index: str, again: bool = True) -> Sequence[FileProblem]:

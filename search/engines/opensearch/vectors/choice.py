@@ -11,7 +11,7 @@ import numpy as np
 
 from mappings.errors import MedleyError
 from search.engines.opensearch.client import Cluster
-from search.engines.opensearch.vectors.forms import BASE64, WHOLE, VectorForm
+from search.engines.opensearch.vectors.forms import BASE64, NUMBERS, WHOLE, VectorForm
 
 _FIRST_RELEASE: Final = (3, 8)
 """No earlier k-NN plugin can take base64. Whether a later one does is tried."""
@@ -25,9 +25,11 @@ _BODY: Final[dict[str, Any]] = {
 }
 
 
-def choose_form(cluster: Cluster) -> VectorForm:
-    """The fastest form that every node takes."""
-    return BASE64 if _oldest_release(cluster) >= _FIRST_RELEASE and takes_base64(cluster) else WHOLE
+def choose_form(cluster: Cluster, bits: int = 32) -> VectorForm:
+    """The fastest form that every node takes, for a field of this many bits."""
+    if _oldest_release(cluster) >= _FIRST_RELEASE and takes_base64(cluster):
+        return BASE64
+    return WHOLE if bits == 32 else NUMBERS
 
 
 def takes_base64(cluster: Cluster) -> bool:
