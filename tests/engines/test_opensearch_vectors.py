@@ -2,15 +2,17 @@
 
 import json
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import orjson
 import pytest
 from answering import answering
-from backends import COLLECTION, DIMENSION, ENCODERS, EVERYBODY, Draft, clear, opensearch
+from backends import COLLECTION, DIMENSION, ENCODERS, EVERYBODY, Backend, Draft, clear, opensearch
 
 from mappings.indexes import index_body
 from search.engines.opensearch.client import Cluster, Connection
+from search.engines.opensearch.engine import OpenSearchEngine
 from search.engines.opensearch.vectors.choice import choose_form, takes_base64
 from search.engines.opensearch.vectors.forms import BASE64, FORMS, NUMBERS, WHOLE
 
@@ -136,3 +138,31 @@ def test_vectors_come_back_as_they_were_written_and_score_as_numbers_do(backend)
     asked = [backend.ask(name, vector=query, access=EVERYBODY, documents=30) for name in (whole.index, "abstracts-9")]
     assert asked[0].rankings["dense"] == asked[1].rankings["dense"]
     assert len(asked[0].rankings["dense"]) == 30
+
+
+@pytest.mark.opensearch
+@pytest.mark.parametrize("bits", [7, 1])
+def test_quantised_vectors_find_the_nearest_and_are_read_back_whole(backend, bits):
+    kind = replace(COLLECTION, vector_bits=bits)
+    quantised = Backend(backend.store, OpenSearchEngine(backend.engine.cluster, lambda name: kind), lambda: None, kind)
+    rows = np.random.default_rng(8).standard_normal((40, 64)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    meta = quantised.engine.create(kind.name, {"dense": ("fingerprint", 64)})
+    entries = [Draft(f"d{number}", ["heart"], vectors=[row]).entry() for number, row in enumerate(rows)]
+    quantised.write(meta.index, entries)
+    description = quantised.engine.describe(meta.index)
+    assert (description.bits, description.form) == (bits, NUMBERS)
+    for number in range(0, 40, 8):
+        found = quantised.ask(meta.index, vector=rows[number]).rankings["dense"]
+        assert found[0].document == f"d{number}"
+        assert found[0].score == pytest.approx(1.0, abs=0.02)
+    kept = quantised.engine.vectors(meta.index, [entry.passages[0] for entry in entries])
+    assert kept["d3@1#0"]["dense"].tolist() == [rows[3].astype(np.float16).astype(np.float32).tolist()]
+    assert quantised.engine.drift(meta.index) == []
+    assert backend.engine.drift(meta.index) == [f"its vectors have {bits} bits; the settings say 32"]
+
+
+def test_quantised_fields_get_numbers_where_base64_is_not_taken():
+    answer, _ = cluster_of(["3.6.0"])
+    with answering(answer) as address:
+        assert choose_form(Cluster(Connection((address,), read_seconds=1, patience=0)), 7) is NUMBERS
