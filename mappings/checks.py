@@ -24,9 +24,12 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "rerank.parts": ("words", "best"),
     "stance": ("model", "deadline_ms"),
     "answers": ("hit", "unread", "page"),
-    "opensearch": ("shards", "replicas"),
+    "opensearch": ("shards", "replicas", "vector_bits"),
 }
 """Every key of a kind's file, by table. Only `fields` and `vectors` have keys that a kind chooses itself."""
+
+VECTOR_BITS: Final = (32, 7, 1)
+"""The bits of a value in a vector field on OpenSearch; 32 is not quantised."""
 
 FIELD_KEYS: Final = ("type", "title", "facet", "in_hits", "identifies")
 """Every key of a table `fields.NAME`."""
@@ -91,6 +94,12 @@ def check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
     """Raise `ValueError` unless `value` is one of `known`."""
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+
+
+def check_vector_bits(name: str, value: object) -> None:
+    """Raise `ValueError` unless `value` is a number of bits for which OpenSearch's quantiser is known to work, or 32."""
+    if isinstance(value, bool) or value not in VECTOR_BITS:
+        raise ValueError(f"{name} must be one of {', '.join(map(str, VECTOR_BITS))}, not {value!r}")
 
 
 def check_replicas(name: str, value: object) -> None:

@@ -44,7 +44,7 @@ class Collection:
     bi-encoder, `discourse` is the model of the leg of that name ("": none); `marking` (None: not used) is how these tell
     what a text rules out. `fusion`, `reranking`, `feedback` and `stance` (None: not used) say how it is searched, `answers`
     (None: not told) how probable it is that a hit answers. With `private_queries` the search page keeps searches out of
-    addresses. OpenSearch uses `shards`, `replicas`. `invented` (documents are made up) comes from the catalog, not from the
+    addresses. OpenSearch uses `shards`, `replicas`, `vector_bits`. `invented` (documents are made up) comes from the catalog, not from the
     kind.
     """
 
@@ -71,6 +71,7 @@ class Collection:
     discourse: str = ""
     shards: int = 1
     replicas: int | str = "0-1"
+    vector_bits: int = 32
     private_queries: bool = False
     invented: bool = False
     concepts: bool = False
@@ -101,6 +102,7 @@ class Collection:
         checks.check_one_of("fusion.normalisation", self.fusion.normalisation, FUSION_NORMALISATIONS)
         checks.check_leg_weights(self.fusion.weights, legs)
         checks.check_replicas("opensearch.replicas", self.replicas)
+        checks.check_vector_bits("opensearch.vector_bits", self.vector_bits)
         checks.check_flag("private_queries", self.private_queries)
         checks.check_flag("passages.concepts", self.concepts)
         checks.check_flag("reads_queries", self.reads_queries)

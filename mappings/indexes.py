@@ -15,8 +15,10 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.fields import FieldType
 
-SCHEMA_VERSION: Final = 2
-"""The version of this body; an index of another version is refused."""
+SCHEMA_VERSION: Final = 3
+READ_SCHEMAS: Final = (2, SCHEMA_VERSION)
+"""The versions of this body that are read; an index of another one is refused. Version 2 has no `vectors` in its `_meta`:
+they were sent as JSON numbers."""
 
 TEXT: Final = "medley_text"
 """The analyzer of texts; it produces the terms of `mappings.analysis.words`."""
@@ -85,13 +87,16 @@ def index_body(
     generation: int,
     reading: str = "",
     tokens: Mapping[str, Any] | None = None,
+    form: str = "numbers",
 ) -> dict[str, Any]:
     """Settings and mappings of a new index.
 
     `encoders`: vector field -> (fingerprint, dimension). `reading` is the version of what reads the documents. `tokens`
-    says whose token vectors the index stores, in a field that is only fetched; without, it has no such field.
+    says whose token vectors the index stores, in a field that is only fetched; without, it has no such field. `form` names
+    how vectors are sent (`search.engines.opensearch.vectors.forms`).
     """
     mappings = _mappings(collection, encoders, generation, reading)
+    mappings["_meta"]["vectors"] = {"form": form, "bits": collection.vector_bits}
     if tokens is not None:
         mappings["_meta"]["tokens"] = dict(tokens)
         mappings["properties"]["tokens"] = {"type": "binary"}
@@ -101,9 +106,16 @@ def index_body(
 def _settings(collection: Collection) -> dict[str, Any]:
     replicas = collection.replicas
     copies = {"auto_expand_replicas": replicas} if isinstance(replicas, str) else {"number_of_replicas": replicas}
-    # Only a commit refreshes, so that one answer never mixes two commits of a shard.
     return {
-        "index": {"number_of_shards": collection.shards, **copies, "refresh_interval": "-1", "knn": True},
+        "index": {
+            "number_of_shards": collection.shards,
+            **copies,
+            # Only a commit refreshes, so that one answer never mixes two commits of a shard.
+            "refresh_interval": "-1",
+            # A refresh would wait until segments are merged and their vector graphs built anew.
+            "merge_on_flush.enabled": False,
+            "knn": True,
+        },
         "analysis": ANALYSIS,
     }
 
@@ -127,11 +139,11 @@ def _mappings(
             "reading": reading,
             "fields": fields,
         },
-        "properties": _properties(fields, encoders),
+        "properties": _properties(fields, encoders, collection.vector_bits),
     }
 
 
-def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[str, int]], bits: int) -> dict[str, Any]:
     return {
         "kind": _KEYWORD,
         "passage": _KEYWORD,
@@ -155,13 +167,16 @@ def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[st
         "shown": {"type": "object", "enabled": False},
         "commit": {"type": "long"},
         "fields": {"properties": {name: _TYPES[kind] for name, kind in fields.items()}},
-        "vectors": {"properties": {name: vector_field(size) for name, (_, size) in encoders.items()}},
+        "vectors": {"properties": {name: vector_field(size, bits) for name, (_, size) in encoders.items()}},
     }
 
 
-def vector_field(dimension: int) -> dict[str, Any]:
-    """The mapping of unit vectors, searched by their inner products."""
+def vector_field(dimension: int, bits: int = 32) -> dict[str, Any]:
+    """The mapping of unit vectors, searched by their inner products; with fewer than 32 bits by their quantised values."""
     # Unit vectors, so the inner product is the cosine. The Lucene engine filters while it searches the graph, and needs
     # no native library; the plugin's default is faiss, so the engine must be named.
-    method = {"name": "hnsw", "engine": "lucene", "parameters": {"m": 16, "ef_construction": 100}}
+    parameters: dict[str, Any] = {"m": 16, "ef_construction": 100}
+    if bits < 32:
+        parameters["encoder"] = {"name": "sq", "parameters": {"bits": bits}}
+    method = {"name": "hnsw", "engine": "lucene", "parameters": parameters}
     return {"type": "knn_vector", "dimension": dimension, "space_type": "innerproduct", "method": method}

@@ -33,7 +33,7 @@ BENCHES: Final = (
 ON_GPU: Final = ("gpu",)
 NOT_SHIPPED: Final = ("cascade", "poly", "discourse")
 """Benches of what no shipped kind has: a first stage of reranking, and a model that you train yourself."""
-ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "swap", "ingest")
+ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "quantised", "swap", "ingest")
 """Benches that need a cluster; `all` runs them too where the settings name one."""
 LARGE: Final = ("scale", "growth")
 """Benches that build what takes minutes and gigabytes."""
@@ -43,7 +43,11 @@ WITH_PEERS: Final = ("peers",)
 """Benches that need other systems: the extra `peers`."""
 WITH_ML_COMMONS: Final = ("plugin",)
 """Benches that need a cluster whose nodes have ML Commons."""
-NAMES: Final = (*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *LONG, *WITH_PEERS, *WITH_ML_COMMONS)
+KILLING: Final = ("nodes",)
+"""Benches that kill the nodes of a cluster on this machine."""
+NAMES: Final = (
+    *BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, *LARGE, *LONG, *WITH_PEERS, *WITH_ML_COMMONS, *KILLING,
+)  # fmt: skip
 
 
 def choose_benches(name: str, settings: Settings) -> Sequence[str]:

@@ -140,6 +140,23 @@ def test_only_postponed_items_are_sent_again():
     assert (rejected, sent) == ({}, [["a", "b", "c"], ["b", "c"], ["c"]])
 
 
+def test_the_connections_get_equal_shares_in_order():
+    answer, sent = bulk_answers({})
+    names = [f"d{number:02}" for number in range(40)]
+    with answering(answer) as address:
+        send(
+            cluster_at(address, read_seconds=5.0),
+            "x",
+            [[Action(name, name, b'{"t":"%s"}' % (b"x" * 50_000))] for name in names],
+        )
+        small = [[Action(name, name, b"{}")] for name in names]
+        send(cluster_at(address), "x", small)
+    large = sorted(sent[:-1])
+    assert [len(own) for own in large] == [10, 10, 10, 10]
+    assert [name for own in large for name in own] == names
+    assert sent[-1] == names
+
+
 def test_an_invalid_document_is_named_and_the_others_are_indexed():
     answer, sent = bulk_answers({"b": 400})
     with answering(answer) as address:

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
-from evaluation.bench import bulk, fusion
+from evaluation.bench import bulk, fusion, quantised
 from evaluation.bench.agreement import bench_agreement
+from evaluation.bench.nodes import bench_nodes
 from evaluation.bench.registry import BENCHES, NAMES, ON_CLUSTER, choose_benches, load_benches
 from mappings.errors import InvalidInput
 from search.settings import Settings
@@ -21,7 +22,9 @@ def test_every_name_has_a_bench_and_all_leaves_out_what_can_not_run() -> None:
     assert list(choose_benches("all", Settings(opensearch="http://127.0.0.1:9200"))) == [*BENCHES, *ON_CLUSTER]
 
 
-@pytest.mark.parametrize("bench", [bench_agreement, fusion.bench_fusion, bulk.bench_bulk])
+@pytest.mark.parametrize(
+    "bench", [bench_agreement, fusion.bench_fusion, bulk.bench_bulk, quantised.bench_quantised, bench_nodes]
+)
 def test_without_a_cluster_the_setting_is_named(settings, bench):  # noqa: F811
     with pytest.raises(InvalidInput, match="MEDLEY_OPENSEARCH") as found:
         bench(settings)
@@ -41,5 +44,17 @@ def test_the_benches_of_a_cluster(settings, node, monkeypatch):  # noqa: F811
     assert figures["documents"] == 135
     assert {"p50_ratio", "p95_ratio", "p50_ratio_2_clients", "ours_2_p50_ms", "top10_overlap"} <= figures.keys()
     figures = bulk.bench_bulk(settings)["figures"]
-    assert figures["documents"] == 135
+    assert figures["documents"] == 130
     assert figures["speed_ratio"] > 0
+    assert figures["vector_difference"] == 0
+    figures = quantised.bench_quantised(settings)["figures"]
+    assert (figures["queries"], figures["rows"]) == (10, 130)
+    assert figures["recall_32_bits"] == 1
+    assert figures["recall_7_bits"] > 0.9
+    assert {"p50_ms_1_bits", "p50_ratio_1_bits", "disk_mb_7_bits", "write_seconds_32_bits"} <= figures.keys()
+
+
+@pytest.mark.parametrize("hosts", ["http://127.0.0.1:9200", "http://127.0.0.1:1,http://127.0.0.1:2,http://search:3"])
+def test_no_node_is_killed_but_of_three_on_this_machine(hosts):
+    with pytest.raises(InvalidInput, match="this bench kills nodes"):
+        bench_nodes(Settings(opensearch=hosts))

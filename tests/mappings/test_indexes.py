@@ -40,9 +40,29 @@ def test_every_keyword_is_bounded_and_every_vector_names_its_engine():
     assert properties["vectors"]["properties"]["dense"]["method"]["engine"] == "lucene"
 
 
+def test_quantised_vectors_are_mapped_and_told():
+    mappings = index_body(replace(load("abstracts"), vector_bits=7), ENCODERS, 1)["mappings"]
+    encoder = {"name": "sq", "parameters": {"bits": 7}}
+    parameters = {"m": 16, "ef_construction": 100, "encoder": encoder}
+    assert mappings["properties"]["vectors"]["properties"]["dense"] == {
+        "type": "knn_vector",
+        "dimension": 384,
+        "space_type": "innerproduct",
+        "method": {"name": "hnsw", "engine": "lucene", "parameters": parameters},
+    }
+    assert mappings["_meta"]["vectors"] == {"form": "numbers", "bits": 7}
+
+
 @pytest.mark.parametrize(
     ("line", "named"),
-    [("shards = 0", "opensearch.shards"), ("replicas = -1", "opensearch.replicas"), ('replicas = "many"', "'0-2'")],
+    [
+        ("vector_bits = 8", "opensearch.vector_bits must be one of 32, 7, 1, not 8"),
+        ("vector_bits = true", "opensearch.vector_bits"),
+        ('vector_bits = "7"', "opensearch.vector_bits"),
+        ("shards = 0", "opensearch.shards"),
+        ("replicas = -1", "opensearch.replicas"),
+        ('replicas = "many"', "'0-2'"),
+    ],
 )
 def test_wrong_shards_and_copies_are_named(tmp_path, line, named):
     text = kinds()["notes"].read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import memory
 
-VERSION = "3.6.0"
+VERSION = "3.6.0"  # the newest one of which Maven Central has the plugins too
 POM = Path(__file__).with_name("pom.xml")
 READY_SECONDS = 180.0
 NOBODY = 65534
@@ -159,9 +159,19 @@ class Node:
         self.port, self.transport = free_port(), free_port()
         self.url = f"{'https' if secure else 'http'}://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
-        self._write_configuration(settings or {})
+        self.configure(settings or {})
         self._write_jvm_options(heap, jvm)
         self._hand_over()
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Write the node's settings: ours with these over them; an empty one is left out. They count from the next start."""
+        self._write_configuration(settings)
+        self._hand_over()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.poll() is None
 
     def start(self, wait: bool = True) -> Node:
         """Start the node; with `wait`, return when it accepts requests."""
@@ -258,7 +268,7 @@ class Node:
             "path.logs": str(logs),
             "cluster.routing.allocation.disk.threshold_enabled": "false",
         }
-        text = "".join(f"{name}: {value}\n" for name, value in {**lines, **settings}.items())
+        text = "".join(f"{name}: {value}\n" for name, value in {**lines, **settings}.items() if value)
         (config / "opensearch.yml").write_text(text, encoding="utf-8")
 
     def _write_jvm_options(self, heap: str, extra: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Bulk writes: chunks of bounded size over a few connections; items are retried while the cluster is busy."""
+"""Bulk writes: even chunks of bounded size over a few connections; items are retried while the cluster is busy."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from search.engines.opensearch.errors import BUSY, error_of, is_full
 
 CHUNK_BYTES: Final = 4_000_000
 CHUNK_ACTIONS: Final = 2_000
+LEAST_CHUNK_BYTES: Final = 250_000
+"""Less than this is not divided among the connections."""
+
 CONNECTIONS: Final = 4
 
 
@@ -64,17 +67,23 @@ def _merged(causes: Sequence[dict[str, str]]) -> dict[str, str]:
 
 
 def _chunks(groups: Sequence[Group]) -> Iterator[Lines]:
-    """Whole groups together, up to the bounds; a larger group alone."""
+    """Whole groups together, an equal share for each connection, up to the bounds; a larger group alone."""
+    divided = [[(action, action.lines()) for action in group] for group in groups]
+    sizes = [sum(len(line) for _, line in lines) for lines in divided]
+    share = max(
+        LEAST_CHUNK_BYTES, sum(sizes) / CONNECTIONS
+    )  # with unequal ones the node's threads wait for the longest
     chunk: Lines = []
     size = 0
-    for group in groups:
-        lines = [(action, action.lines()) for action in group]
-        own = sum(len(line) for _, line in lines)
+    for lines, own in zip(divided, sizes, strict=True):
         if chunk and (size + own > CHUNK_BYTES or len(chunk) + len(lines) > CHUNK_ACTIONS):
             yield chunk
             chunk, size = [], 0
         chunk += lines
         size += own
+        if size >= share:
+            yield chunk
+            chunk, size = [], 0
     if chunk:
         yield chunk
 

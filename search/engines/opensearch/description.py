@@ -9,15 +9,17 @@ from typing import Any
 from encoders.tokens.format import TokenFormat
 from mappings.errors import Conflict
 from mappings.fields import FieldType
-from mappings.indexes import SCHEMA_VERSION
+from mappings.indexes import READ_SCHEMAS, SCHEMA_VERSION
 from search.engines.names import index_name
+from search.engines.opensearch.vectors.forms import FORMS, NUMBERS, VectorForm
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSearchIndexDescription:
     """The constant properties of an index.
 
-    `name` is ours, `physical` the cluster's; `encoders` maps a vector field to (fingerprint, dimension).
+    `name` is ours, `physical` the cluster's; `encoders` maps a vector field to (fingerprint, dimension); `form` is how
+    vectors are sent to it, `bits` how exactly it keeps a value of them for searching.
     """
 
     name: str
@@ -31,6 +33,8 @@ class OpenSearchIndexDescription:
     shards: int = 1
     reading: str = ""
     tokens: TokenFormat | None = None
+    form: VectorForm = NUMBERS
+    bits: int = 32
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -41,11 +45,12 @@ class OpenSearchIndexDescription:
 def read_description(physical: str, index: Mapping[str, Any]) -> OpenSearchIndexDescription:
     """The description in a response of `GET /<index>`. Raises `Conflict` for another schema, or a foreign index."""
     written = index.get("mappings", {}).get("_meta") or {}
-    if written.get("schema") != SCHEMA_VERSION:
+    if written.get("schema") not in READ_SCHEMAS:
         has = f"schema {written['schema']}" if "schema" in written else "no Medley schema"
         raise Conflict(
             f"index {physical} has {has}, this version reads schema {SCHEMA_VERSION}: rebuild it", field="index"
         )
+    vectors = written.get("vectors", {})
     return OpenSearchIndexDescription(
         name=index_name(written["collection"], written["generation"]),
         physical=physical,
@@ -58,6 +63,8 @@ def read_description(physical: str, index: Mapping[str, Any]) -> OpenSearchIndex
         shards=int(index["settings"]["index"]["number_of_shards"]),
         reading=written["reading"],
         tokens=TokenFormat(**written["tokens"]) if "tokens" in written else None,
+        form=FORMS[vectors.get("form", NUMBERS.name)],
+        bits=vectors.get("bits", 32),
     )
 
 

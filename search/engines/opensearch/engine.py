@@ -29,6 +29,7 @@ from search.engines.opensearch.indexes import Indexes
 from search.engines.opensearch.legs import bucket_value, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
 from search.engines.opensearch.records import SHOWN, as_stored, fields_of, passage_of, tokens_of, vectors_of
+from search.engines.opensearch.vectors.choice import choose_form
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift, field_kind
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
@@ -70,7 +71,7 @@ class OpenSearchEngine:
         description = self.describe(request.index)
         collection = self._collection(description.collection)
         boosts = {"title": collection.title_boost, "heading": collection.heading_boost}
-        compiler = OpenSearchQueryCompiler(description.fields, boosts)
+        compiler = OpenSearchQueryCompiler(description.fields, boosts, description.form)
         spread = self._indexes.spread(request.index)
         return self._indexes.checked(
             request.index, lambda: fetch_legs(self.cluster, request, description, compiler, spread)
@@ -136,7 +137,7 @@ class OpenSearchEngine:
                 if "passage" in source["kind"] and passage_of(source) == as_stored(wanted[source["passage"]]):
                     same.add(source["passage"])
         return {
-            key: {name: vectors_of(rows[key], name, size) for name, size in description.dimensions.items()}
+            key: {name: vectors_of(rows[key], name, description) for name in description.encoders}
             for key in same
             if all(rows[key])  # a document that is found by its words has none yet
         }
@@ -158,9 +159,9 @@ class OpenSearchEngine:
         kind = self._collection(check_collection(collection))
         newest = max(above, self._indexes.newest_generation(collection))
         generation = self._admin.next_generation(collection, at_least=newest)
-        name = index_name(collection, generation)
+        name, form = index_name(collection, generation), choose_form(self.cluster, kind.vector_bits)
         # If it exists, we created it and the response was lost: no other process is given this number.
-        body = index_body(kind, encoders, generation, reading, asdict(tokens) if tokens else None)
+        body = index_body(kind, encoders, generation, reading, asdict(tokens) if tokens else None, form.name)
         make_index(self.cluster, self._indexes.physical(name), body)
         return self.meta(name)
 
@@ -262,6 +263,8 @@ class OpenSearchEngine:
         ]
         if made.shards != wanted.shards:
             found.append(f"it has {made.shards} shards; the settings say {wanted.shards}")
+        if made.bits != wanted.vector_bits:
+            found.append(f"its vectors have {made.bits} bits; the settings say {wanted.vector_bits}")
         return found
 
     def file_problems(self, index: str, again: bool = True) -> Sequence[FileProblem]:

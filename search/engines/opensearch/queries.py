@@ -19,6 +19,7 @@ from mappings.indexes import GAP, TERMS
 from search.document_criteria import DocumentCriterion
 from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
+from search.engines.opensearch.vectors.forms import NUMBERS, VectorForm
 from search.engines.titles import title_weights
 from search.engines.values import check_range, every_phrase, field_kind, filter_value, grouped, range_bound, summed
 from search.protocols import BM25, LegsRequest
@@ -52,8 +53,11 @@ _ONLY_PASSAGE: Final[Body] = {"_source": False, "stored_fields": "_none_", "docv
 class OpenSearchQueryCompiler:
     """Compiles the requests to one index: `fields` are its field types, `boosts` those of its collection."""
 
-    def __init__(self, fields: Mapping[str, FieldType], boosts: Mapping[str, float]) -> None:
+    def __init__(
+        self, fields: Mapping[str, FieldType], boosts: Mapping[str, float], form: VectorForm = NUMBERS
+    ) -> None:
         self._fields = fields
+        self._form = form
         self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
 
     def legs(self, request: LegsRequest, limits: Mapping[str, int]) -> dict[str, Body]:
@@ -118,7 +122,7 @@ class OpenSearchQueryCompiler:
     def dense(self, name: str, vector: NDArray[np.float32], restriction: Sequence[Body], limit: int) -> Body:
         """The rows nearest to `vector`; the filter is inside, where the graph search respects it."""
         nearest = {
-            "vector": vector.tolist(),
+            "vector": self._form.query(vector).tolist(),
             "k": limit,
             "method_parameters": {"ef_search": BREADTH * limit},
             "filter": {"bool": {"filter": list(restriction)}},

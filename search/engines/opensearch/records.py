@@ -16,9 +16,10 @@ from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import terms
 from mappings.documents import EVERY_LABEL, FieldValue, Passage, PassageMention
 from mappings.errors import InvalidInput
-from mappings.fields import FieldType
 from mappings.indexes import EMPTY
 from search.engines.codec import decode_fields, encode_fields
+from search.engines.opensearch.description import OpenSearchIndexDescription
+from search.engines.opensearch.vectors.forms import VectorForm
 from search.engines.titles import title_or_lead
 from search.engines.values import indexable
 from search.protocols import IndexEntry, Vectors
@@ -59,42 +60,45 @@ def safe_id(identifier: str) -> str:
     return identifier if len(raw) <= _LONGEST_ID else f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
-def records(
-    entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequence[str], with_tokens: bool = False
-) -> list[bytes]:
-    """The entries of a version as JSON, in the order of `entry_rows`. Raises `InvalidInput` for an invalid value.
-
-    `with_tokens`: whether the index stores token vectors.
-    """
-    values = entry.indexed_fields
-    shared = {
-        "document": entry.document,
-        "version": entry.version,
-        "labels": sorted(entry.labels | {EVERY_LABEL}) if entry.labels else [],
-        "fields": {
-            name: _plain(indexable(name, kind, values[name])) for name, kind in fields.items() if name in values
-        },
-    }
-    # Rounded to float16 as in the embedded engine, so that both compute the same scores.
-    stacked = {name: entry.vectors[name].astype(np.float16).astype(np.float32) for name in vectors if entry.vectors}
+def records(entry: IndexEntry, index: OpenSearchIndexDescription) -> list[bytes]:
+    """The entries of a version as JSON, in the order of `entry_rows`. Raises `InvalidInput` for an invalid value."""
+    encoded = {name: _encoded(entry.vectors[name], index.form) for name in index.encoders if entry.vectors}
     made = []
     try:
+        shared = orjson.dumps(_shared(entry, index))[:-1]  # the same in each of them, so written once
         for start, (ordinal, row) in enumerate(entry_rows(entry.rows)):
             own: dict[str, Any] = {
-                "vectors": {name: rows[start] for name, rows in stacked.items() if rows[start].any()},
+                "vectors": {name: rows[start] for name, rows in encoded.items() if rows[start] is not None},
                 "ordinal": ordinal,
                 "row": row,
             }
             own["passage"] = entry.passages[ordinal].id
             own |= {"kind": ["row"]} if row else _passage(entry, ordinal)
-            if with_tokens and entry.tokens and entry.tokens[ordinal] and not row:
+            if index.tokens is not None and entry.tokens and entry.tokens[ordinal] and not row:
                 own["tokens"] = base64.b64encode(entry.tokens[ordinal]).decode("ascii")
-            if vectors and not stacked and start == 0:
+            if index.encoders and not encoded and start == 0:
                 own["kind"] = [*own["kind"], BY_WORDS]
-            made.append(orjson.dumps(shared | own, option=orjson.OPT_SERIALIZE_NUMPY))
+            made.append(b"%s,%s" % (shared, orjson.dumps(own, option=orjson.OPT_SERIALIZE_NUMPY)[1:]))
     except orjson.JSONEncodeError as error:
         raise InvalidInput(f"document {entry.document!r} can't be indexed: {error}", field="document") from error
     return made
+
+
+def _shared(entry: IndexEntry, index: OpenSearchIndexDescription) -> dict[str, Any]:
+    values, kinds = entry.indexed_fields, index.fields.items()
+    return {
+        "document": entry.document,
+        "version": entry.version,
+        "labels": sorted(entry.labels | {EVERY_LABEL}) if entry.labels else [],
+        "fields": {name: _plain(indexable(name, kind, values[name])) for name, kind in kinds if name in values},
+    }
+
+
+def _encoded(rows: Vectors, form: VectorForm) -> list[Any]:
+    """What each row is sent as; None for one of zeros, which has no vector."""
+    rounded = rows.astype(np.float16)
+    present = [bool(row.any()) for row in rounded]
+    return [item if is_any else None for item, is_any in zip(form.encode(rounded), present, strict=True)]
 
 
 def _passage(entry: IndexEntry, ordinal: int) -> dict[str, Any]:
@@ -160,6 +164,7 @@ def fields_of(source: Mapping[str, Any]) -> dict[str, FieldValue]:
     return decode_fields(source.get("shown") or {})
 
 
-def vectors_of(rows: Sequence[Mapping[str, Any]], name: str, dimension: int) -> Vectors:
+def vectors_of(rows: Sequence[Mapping[str, Any]], name: str, index: OpenSearchIndexDescription) -> Vectors:
     """The vectors of a field in the entries of a passage, shape (rows, d): zeros where one has none."""
-    return np.asarray([row.get(name, [0.0] * dimension) for row in rows], np.float32)
+    nothing = [0.0] * index.dimensions[name]
+    return index.form.decode([row.get(name, nothing) for row in rows])

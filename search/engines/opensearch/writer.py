@@ -47,8 +47,7 @@ class OpenSearchWriter:
         made: dict[str, Entries] = {}
         for entry in entries:
             check_vectors(entry, self._index.dimensions)
-            lines = records(entry, self._index.fields, list(self._index.encoders), self._index.tokens is not None)
-            made[entry.document] = dict(zip(entry_ids(entry), lines, strict=True))
+            made[entry.document] = dict(zip(entry_ids(entry), records(entry, self._index), strict=True))
         self._pending |= made
 
     def remove(self, documents: Sequence[str]) -> None:
