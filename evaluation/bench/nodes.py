@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from evaluation.bench.load.events import Load, LoadLog, find_lost
 from evaluation.bench.shared.cluster import engine_of
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
-from evaluation.bench.shared.load import Load, LoadLog, find_lost
 from evaluation.corpus.indexing import index_all
 from evaluation.suites import scifact
 from mappings.documents import Document

@@ -23,7 +23,7 @@ import numpy as np
 import orjson
 import urllib3
 
-from evaluation.bench.shared.arrivals import (
+from evaluation.bench.load.arrivals import (
     ANSWERED,
     NO_ANSWER,
     REFUSED,

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
-from evaluation.bench.shared.arrivals import LoadReply, MemoryWatch, run_closed, run_open
+from evaluation.bench.load.arrivals import LoadReply, MemoryWatch, run_closed, run_open
 from evaluation.bench.shared.servers import RunningServer
 from evaluation.bench.soak import bench_soak
 from mappings.errors import InvalidInput

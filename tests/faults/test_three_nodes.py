@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from opensearch_cluster import NodeCluster, cluster
 
-from evaluation.bench.shared.load import Load, LoadLog, find_lost
+from evaluation.bench.load.events import Load, LoadLog, find_lost
 from evaluation.stages import ACCESS
 from mappings.documents import Document, Section
 from search.bootstrap import Medley

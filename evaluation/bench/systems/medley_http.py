@@ -24,6 +24,7 @@ def open_search(folder: Path, _model: str) -> Callable[[str], tuple[list[str], d
         response = connection.getresponse()
         body = response.read()
         if response.status != 200:
+            connection.close()
             raise OSError(f"the gateway answered {response.status}: {body[:300]!r}")
         found = json.loads(body)
         return [hit["document"] for hit in found["hits"]], found["timings_ms"]
