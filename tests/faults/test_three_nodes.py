@@ -89,7 +89,7 @@ def test_each_node_is_killed_and_no_search_fails_and_no_document_is_lost(world: 
             time.sleep(QUIET_SECONDS)
             node.kill()
             time.sleep(QUIET_SECONDS)
-            node.start()
+            node.start(wait=False)
             world.cluster.wait_until_green()
 
     log = world.during(kill_each)
