@@ -56,7 +56,7 @@ class World:
 
     def during(self, event) -> LoadLog:
         log = self.load.during(event)
-        self.accepted += log.accepted
+        self.accepted.extend(log.accepted)
         return log
 
 
