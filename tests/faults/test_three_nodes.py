@@ -131,7 +131,7 @@ def test_a_snapshot_and_a_backup_are_restored_on_another_cluster(world: World, t
         restore_collection(saved, CheckedBackup.open(tmp_path / "saved"), NAME, NAME, lambda count: None)
         for medley in (restored, saved):
             assert find_lost(medley, NAME, before) == []
-            hits = medley.search(Query(NAME, ACCESS, "drug 7 asthma", rerank=False)).hits
+            hits = medley.search(Query(NAME, ACCESS, "drug 7 sepsis", rerank=False)).hits
             assert "Drug 7 helps" in " ".join(hit.text for hit in hits)
 
 
