@@ -30,7 +30,7 @@ from search.engines.opensearch.records import entry_ids, records
 from search.protocols import IndexEntry
 from search.settings import Settings
 
-ROUNDS: Final = 5
+ROUNDS: Final = 3
 COMPARED: Final = 200
 
 _FIRST_PLAIN: Final = 1_000_000

@@ -28,7 +28,7 @@ SEARCH_PAUSE: Final = 0.1
 class LoadLog:
     """What clients saw: milliseconds of each search that was answered, why others were not, and what was accepted.
 
-    `interruptions` are errors of indexing, after which it was started again.
+    `interruptions` are errors of deliveries and of indexing, after which the next delivery was made.
     """
 
     times: list[float] = field(default_factory=list)
@@ -92,9 +92,9 @@ class Load:
         store = medley.collections.store(self.name)
         while not stop.is_set():
             batch = list(islice(self.documents, BATCH))
-            store.put(batch)
-            log.accepted += [document.id for document in batch]
             try:
+                store.put(batch)
+                log.accepted += [document.id for document in batch]
                 for _ in index_pending(medley, self.name):
                     pass
             except MedleyError as error:
