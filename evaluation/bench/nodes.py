@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +35,7 @@ from search.settings import Settings
 NAME: Final = "abstracts"
 DOCUMENTS: Final = 500
 QUIET_SECONDS: Final = 5.0
-BACK_SECONDS: Final = 180.0
+BACK_SECONDS: Final = 600.0
 _LEAST: Final = 3
 
 
@@ -132,7 +133,12 @@ class _Nodes:
         """Send the signal to each; go on to the next when the node is back and every copy of a shard is there."""
         for process in self.processes():
             _end(process, how)
+            _wait("the node did not come back", partial(self._is_replaced, process))
             self.wait_until_green()
+
+    def _is_replaced(self, process: int) -> bool:
+        processes = self.processes()
+        return process not in processes and len(processes) == self.size
 
     def wait_until_green(self) -> None:
         """Return when every node is there and every copy of a shard is. Raises `Unavailable` if that takes too long."""

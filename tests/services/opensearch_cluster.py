@@ -18,10 +18,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from opensearch_node import NOBODY, READY_SECONDS, Node
+from opensearch_node import NOBODY, Node
 
 SIZE = 3
 HEAP = "512m"
+GREEN_SECONDS = 600.0
+"""A node takes minutes to start where the others, and their clients, use every core."""
 
 
 class NodeCluster:
@@ -50,28 +52,32 @@ class NodeCluster:
         """Start all nodes; return when each has joined."""
         for node in self.nodes:
             node.start(wait=False)
-        for node in self.nodes:
-            node.wait()
         self.wait_until_green()
         return self
 
     def wait_until_green(self) -> None:
         """Return when every node is there and every copy of a shard is. Raises `RuntimeError` if that takes too long."""
-        path = f"/_cluster/health?wait_for_status=green&wait_for_nodes={len(self.nodes)}&timeout=10s"
-        until = time.monotonic() + READY_SECONDS
+        until = time.monotonic() + GREEN_SECONDS
         while time.monotonic() < until:
-            for node in self.nodes:
-                with suppress(OSError, ValueError), urllib.request.urlopen(f"{node.url}{path}", timeout=15) as answer:
-                    if not json.loads(answer.read())["timed_out"]:
-                        return
+            # Each is asked: the others may not have noticed yet that one is gone.
+            if all(map(self._is_green, reversed(self.nodes))):
+                return
             time.sleep(0.5)
         raise RuntimeError("the cluster did not become green")
+
+    def _is_green(self, node: Node) -> bool:
+        path = f"/_cluster/health?wait_for_status=green&wait_for_nodes={len(self.nodes)}&timeout=10s"
+        try:
+            with urllib.request.urlopen(f"{node.url}{path}", timeout=15) as answer:
+                return not json.loads(answer.read())["timed_out"]
+        except (OSError, ValueError):
+            return False
 
     def restart_one_by_one(self) -> None:
         """Stop and start each node, as for an upgrade: the next one when every copy of a shard is there again."""
         for node in self.nodes:
             node.stop()
-            node.start()
+            node.start(wait=False)
             self.wait_until_green()
 
 

@@ -19,8 +19,9 @@ from search.settings import Settings
 
 CLIENTS: Final = 2
 BATCH: Final = 10
-PAUSE: Final = 0.3
-"""Seconds between two deliveries, so that the load stays one that the machine can bear."""
+DELIVERY_PAUSE: Final = 0.5
+SEARCH_PAUSE: Final = 0.1
+"""Seconds between two deliveries, and between two searches of a client: nodes that start need some of the machine, too."""
 
 
 @dataclass(slots=True)
@@ -77,6 +78,7 @@ class Load:
             for question in self.questions:
                 if stop.is_set():
                     return
+                stop.wait(SEARCH_PAUSE)
                 started = time.perf_counter()
                 try:
                     results = medley.search(Query(self.name, ACCESS, question, rerank=False))
@@ -97,7 +99,7 @@ class Load:
                     pass
             except MedleyError as error:
                 log.interruptions.append(error.message)
-            stop.wait(PAUSE)
+            stop.wait(DELIVERY_PAUSE)
 
 
 def find_lost(medley: Medley, name: str, accepted: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
+from damage import change_stored
 
 from web.cli.main import cli
 
@@ -80,3 +81,17 @@ def test_verify_ends_with_1_and_lists_the_damage_of_store_and_index(home, damage
     problems = json.loads(CliRunner().invoke(cli, ["index", "verify", "abstracts", "--json"]).stdout)["problems"]
     assert [item["examples"] for item in problems] == [[damaged], []]
     assert problems[1]["action"] == "run `medley index rebuild abstracts`"
+
+
+def test_verify_mends_the_numbers_of_documents_by_state(home, client, monkeypatch):
+    monkeypatch.setenv("MEDLEY_HOME", str(home))
+    monkeypatch.setenv("MEDLEY_ENCODER", "hashing-256")
+    before = CliRunner().invoke(cli, ["status", "--json"]).stdout
+    change_stored(home / "collections" / "abstracts" / "store.sqlite", "UPDATE counts SET documents = documents + 5")
+    assert CliRunner().invoke(cli, ["status", "--json"]).stdout != before
+    found = CliRunner().invoke(cli, ["index", "verify", "abstracts"])
+    assert (found.exit_code, found.stdout.splitlines()) == (
+        1, ["the numbers of documents by state were wrong in the store: they were counted anew"],
+    )  # fmt: skip
+    assert CliRunner().invoke(cli, ["index", "verify", "abstracts"]).exit_code == 0
+    assert CliRunner().invoke(cli, ["status", "--json"]).stdout == before
