@@ -40,6 +40,11 @@ def test_a_process_that_fails_says_why(tmp_path):
         commands.run_ours(["-c", "import sys; sys.exit('no such otter')"], {}, tmp_path)
 
 
+def test_a_process_that_is_killed_has_its_status_told(tmp_path):
+    with pytest.raises(Unavailable, match="the measured process failed: exit status -9"):
+        commands.run_ours(["-c", "import os; os.kill(os.getpid(), 9)"], {}, tmp_path)
+
+
 def test_it_indexes_here_and_nowhere_else(tmp_path):
     asked = Settings(home=tmp_path / "used", opensearch="http://localhost:1", redis="redis://x", models=Path("models"))
     own = commands.own_settings(asked, tmp_path / "home", 3)

@@ -105,6 +105,6 @@ def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path, l
         output.seek(0)
         errors.seek(0)
         if child.returncode:
-            said = (errors.read().strip() or output.read().strip())[-500:]
+            said = (errors.read().strip() or output.read().strip() or f"exit status {child.returncode}")[-500:]
             raise Unavailable(f"the measured process failed: {said}", field=command[1])
         return output.read()
