@@ -181,7 +181,7 @@ def test_a_gateway_that_refuses_is_no_figure(tmp_path):
 
         (tmp_path / "address").write_text(gateway.address.removeprefix("http://"))
         answer = medley_http.open_search(tmp_path / "address", "")
-        with pytest.raises(OSError, match=r"the gateway answered 404: .*there is no collection"):
+        with pytest.raises(OSError, match=r"the gateway answered 400: .*there is no collection"):
             answer("otters")
         memory = gateway.memory()
     assert not memory or memory["pss_mb"] <= memory["rss_mb"]
