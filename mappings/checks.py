@@ -28,8 +28,8 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Every key of a kind's file, by table. Only `fields` and `vectors` have keys that a kind chooses itself."""
 
-VECTOR_BITS: Final = (32, 7, 1)
-"""The bits of a value in a vector field on OpenSearch; 32 is not quantised."""
+VECTOR_BITS: Final = (32, 7)
+"""The bits of a value in a vector field on OpenSearch; 32 is not quantised. A search of one bit ends a node of 3.6."""
 
 FIELD_KEYS: Final = ("type", "title", "facet", "in_hits", "identifies")
 """Every key of a table `fields.NAME`."""

@@ -56,7 +56,7 @@ def test_quantised_vectors_are_mapped_and_told():
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("vector_bits = 8", "opensearch.vector_bits must be one of 32, 7, 1, not 8"),
+        ("vector_bits = 1", "opensearch.vector_bits must be one of 32, 7, not 1"),
         ("vector_bits = true", "opensearch.vector_bits"),
         ('vector_bits = "7"', "opensearch.vector_bits"),
         ("shards = 0", "opensearch.shards"),

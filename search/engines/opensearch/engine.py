@@ -71,7 +71,7 @@ class OpenSearchEngine:
         description = self.describe(request.index)
         collection = self._collection(description.collection)
         boosts = {"title": collection.title_boost, "heading": collection.heading_boost}
-        compiler = OpenSearchQueryCompiler(description.fields, boosts, description.form)
+        compiler = OpenSearchQueryCompiler(description.fields, boosts, description.form, description.bits)
         spread = self._indexes.spread(request.index)
         return self._indexes.checked(
             request.index, lambda: fetch_legs(self.cluster, request, description, compiler, spread)

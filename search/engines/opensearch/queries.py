@@ -38,6 +38,9 @@ BREADTH: Final = 4
 """How many candidates the graph search keeps for each wanted row. The windows of one text lie close together and mislead
 a narrow search: over 222,528 rows recall was .95 with 1, .99 with 4, for 2 ms more."""
 
+OVERSAMPLED: Final = 2.0
+"""How many rows of a quantised field are scored again by their full vectors, for each wanted one."""
+
 WINDOW: Final = 10_000
 """Most hits of one search: `index.max_result_window`, and the largest `k`."""
 
@@ -54,10 +57,10 @@ class OpenSearchQueryCompiler:
     """Compiles the requests to one index: `fields` are its field types, `boosts` those of its collection."""
 
     def __init__(
-        self, fields: Mapping[str, FieldType], boosts: Mapping[str, float], form: VectorForm = NUMBERS
+        self, fields: Mapping[str, FieldType], boosts: Mapping[str, float], form: VectorForm = NUMBERS, bits: int = 32
     ) -> None:
         self._fields = fields
-        self._form = form
+        self._form, self._bits = form, bits
         self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
 
     def legs(self, request: LegsRequest, limits: Mapping[str, int]) -> dict[str, Body]:
@@ -127,6 +130,8 @@ class OpenSearchQueryCompiler:
             "method_parameters": {"ef_search": BREADTH * limit},
             "filter": {"bool": {"filter": list(restriction)}},
         }
+        if self._bits < 32:  # by quantised values alone .68 of the nearest 100 were found, in this way all
+            nearest["rescore"] = {"oversample_factor": OVERSAMPLED}
         return _page(limit, {"knn": {f"vectors.{name}": nearest}})
 
     def counts(self, request: LegsRequest) -> Body:

@@ -58,7 +58,7 @@ NUMBERS: Final = VectorForm("numbers", _as_numbers)
 
 WHOLE: Final = VectorForm("whole", _as_whole_numbers, _STEPS)
 """Whole JSON numbers: a float16 between -1 and 1 is a multiple of 2**-24. Products of floats scale by a
-power of two exactly. Not for quantised fields: the quantiser of one bit has absolute tolerances."""
+power of two exactly. Not for quantised fields: a quantiser can have absolute tolerances."""
 
 BASE64: Final = VectorForm("base64", _as_base64)
 """Little-endian float32 as base64: nodes that take it (see `search.engines.opensearch.vectors.choice`)."""
