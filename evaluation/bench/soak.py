@@ -2,8 +2,8 @@
 
 A gateway and a worker, as users run them, over a home of their own. First clients that wait for each answer show how much
 the machine can do. Then twice as many requests arrive as that, whether or not earlier ones were answered: searches of four
-users, and among them new, changed and deleted documents. `growth` compares the last tenth of the time with the second
-(memory is still filling in the first).
+users, and among them new, changed and deleted documents. `p95_growth` and `memory_growth` compare the last tenth of the
+time with the second (memory is still filling in the first).
 """
 
 from __future__ import annotations

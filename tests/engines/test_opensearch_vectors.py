@@ -14,7 +14,7 @@ from mappings.indexes import index_body
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.engines.opensearch.vectors.choice import choose_form, takes_base64
-from search.engines.opensearch.vectors.forms import BASE64, FORMS, NUMBERS, WHOLE
+from search.engines.opensearch.vectors.forms import BASE64, FORMS, NUMBERS, WHOLE_NUMBERS
 
 SMALLEST = 2.0**-24
 EXTREMES = np.asarray([[1.0, -1.0, SMALLEST, -SMALLEST, 0.0, 0.5, 2.0**-14, -0.33325195]], np.float16)
@@ -43,12 +43,12 @@ def drafts(count: int = 30):
 def test_each_form_is_sent_as_documented():
     rows = np.asarray([[0.5, -0.25]], np.float16)
     assert sent(NUMBERS, rows) == [[0.5, -0.25]]
-    assert sent(WHOLE, rows) == [[8_388_608, -4_194_304]]
+    assert sent(WHOLE_NUMBERS, rows) == [[8_388_608, -4_194_304]]
     assert sent(BASE64, rows) == ["AAAAPwAAgL4="]
     assert np.frombuffer(b64decode("AAAAPwAAgL4="), "<f4").tolist() == [0.5, -0.25]
 
 
-@pytest.mark.parametrize("form", [NUMBERS, WHOLE])
+@pytest.mark.parametrize("form", [NUMBERS, WHOLE_NUMBERS])
 def test_what_is_read_is_what_was_written_and_scores_alike(form):
     rows = np.concatenate([EXTREMES, np.random.default_rng(1).uniform(-1, 1, (500, 8)).astype(np.float16)])
     stored = np.asarray(sent(form, rows), np.float32)
@@ -89,13 +89,18 @@ def chosen(answer):
 @pytest.mark.parametrize("versions", [None, ["3.6.0"], ["3.9.0", "3.7.1"], ["odd"], []])
 def test_nothing_is_tried_on_nodes_that_can_not_take_base64(versions):
     answer, seen = cluster_of(versions)
-    assert chosen(answer) is WHOLE
+    assert chosen(answer) is WHOLE_NUMBERS
     assert seen == ["GET /_cat/nodes"]
 
 
 @pytest.mark.parametrize(
     ("tried", "status", "form"),
-    [([1.0, -2.0], 200, BASE64), ([4.6e-41, 8.96e-44], 200, WHOLE), (None, 400, WHOLE), (None, 500, WHOLE)],
+    [
+        ([1.0, -2.0], 200, BASE64),
+        ([4.6e-41, 8.96e-44], 200, WHOLE_NUMBERS),
+        (None, 400, WHOLE_NUMBERS),
+        (None, 500, WHOLE_NUMBERS),
+    ],
 )
 def test_base64_is_used_where_it_is_read_as_it_was_meant(tried, status, form):
     answer, seen = cluster_of(["3.9.0", "3.10.1"], tried, status)
@@ -121,7 +126,7 @@ def test_vectors_come_back_as_they_were_written_and_score_as_numbers_do(backend)
     query = np.random.default_rng(6).standard_normal(DIMENSION).astype(np.float32)
     query /= np.linalg.norm(query)
     whole = backend.index(entries)
-    assert backend.engine.describe(whole.index).form is WHOLE
+    assert backend.engine.describe(whole.index).form is WHOLE_NUMBERS
     body = index_body(COLLECTION, ENCODERS, 9)
     del body["mappings"]["_meta"]["vectors"]
     body["mappings"]["_meta"]["schema"] = 2  # as an earlier version made it

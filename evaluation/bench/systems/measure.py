@@ -4,8 +4,8 @@ Run by its path, `python measure.py STEP SYSTEM FOLDER`, by an interpreter that 
 have ours: beside the standard library only the module SYSTEM of this folder is imported. FOLDER has `documents.jsonl` (`id`,
 `text`), `warm.jsonl` and `queries.jsonl` (the same). The index goes to `SYSTEM` in it, the answers to `SYSTEM.jsonl` (`id`,
 `ms`, `ranking`: ids, best first, `steps`: the milliseconds of its steps by name, where the system tells them); figures are
-printed as JSON. `python measure.py missing NAME…` prints which modules are
-not installed, `python measure.py versions NAME…` the versions of packages that are.
+printed as JSON. `python measure.py missing NAME…` prints which modules are not installed, `python measure.py versions NAME…`
+the versions of packages that are.
 """
 
 from __future__ import annotations

@@ -70,9 +70,8 @@ def _chunks(groups: Sequence[Group]) -> Iterator[Lines]:
     """Whole groups together, an equal share for each connection, up to the bounds; a larger group alone."""
     divided = [[(action, action.lines()) for action in group] for group in groups]
     sizes = [sum(len(line) for _, line in lines) for lines in divided]
-    share = max(
-        LEAST_CHUNK_BYTES, sum(sizes) / CONNECTIONS
-    )  # with unequal ones the node's threads wait for the longest
+    # With unequal shares the node's threads wait for the longest.
+    share = max(LEAST_CHUNK_BYTES, sum(sizes) / CONNECTIONS)
     chunk: Lines = []
     size = 0
     for lines, own in zip(divided, sizes, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 
 from mappings.errors import MedleyError
 from search.engines.opensearch.client import Cluster
-from search.engines.opensearch.vectors.forms import BASE64, NUMBERS, WHOLE, VectorForm
+from search.engines.opensearch.vectors.forms import BASE64, NUMBERS, WHOLE_NUMBERS, VectorForm
 
 _FIRST_RELEASE: Final = (3, 8)
 """No earlier k-NN plugin can take base64. Whether a later one does is tried."""
@@ -29,7 +29,7 @@ def choose_form(cluster: Cluster, bits: int = 32) -> VectorForm:
     """The fastest form that every node takes, for a field of this many bits."""
     if _oldest_release(cluster) >= _FIRST_RELEASE and takes_base64(cluster):
         return BASE64
-    return WHOLE if bits == 32 else NUMBERS
+    return WHOLE_NUMBERS if bits == 32 else NUMBERS
 
 
 def takes_base64(cluster: Cluster) -> bool:

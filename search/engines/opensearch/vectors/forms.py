@@ -56,11 +56,11 @@ def _as_base64(rows: NDArray[np.float16]) -> Sequence[Any]:
 NUMBERS: Final = VectorForm("numbers", _as_numbers)
 """JSON numbers: any index, and that of an earlier version of this program, which names no form."""
 
-WHOLE: Final = VectorForm("whole", _as_whole_numbers, _STEPS)
+WHOLE_NUMBERS: Final = VectorForm("whole", _as_whole_numbers, _STEPS)
 """Whole JSON numbers: a float16 between -1 and 1 is a multiple of 2**-24. Products of floats scale by a
 power of two exactly. Not for quantised fields: a quantiser can have absolute tolerances."""
 
 BASE64: Final = VectorForm("base64", _as_base64)
 """Little-endian float32 as base64: nodes that take it (see `search.engines.opensearch.vectors.choice`)."""
 
-FORMS: Final[Mapping[str, VectorForm]] = {form.name: form for form in (NUMBERS, WHOLE, BASE64)}
+FORMS: Final[Mapping[str, VectorForm]] = {form.name: form for form in (NUMBERS, WHOLE_NUMBERS, BASE64)}
