@@ -14,7 +14,7 @@ from click.testing import CliRunner
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
 
-from tiny_matchers import make_vectors, write_matching_pairs  # noqa: E402
+from tiny_matchers import ASPECTS, ENTITIES, make_vectors, write_matching_pairs  # noqa: E402
 
 from encoders.ancestry.record import read_ancestry  # noqa: E402
 from encoders.training.data.batches import Example  # noqa: E402
@@ -78,11 +78,12 @@ def test_each_model_learns_what_answers(model: str, home: Path, tmp_path: Path) 
     # reached .7 on one, it ends at .64 on another.
     assert after >= (before if model == "arc-i" else 0.6), f"{before} -> {after}"
     ranker = load_matcher(tmp_path / "run/checkpoint")
-    passages = [f"The {aspect} of {entity} in the young." for entity, aspect in
-                (("gout", "cure"), ("gout", "cause"), ("pain", "cause"))]  # fmt: skip
-    scores = ranker.score("the gout cause", passages)
-    assert scores.shape == (3,)
-    assert scores.argmax() == 1
+    slots = [(entity, aspect) for entity in ENTITIES for aspect in ASPECTS]
+    passages = [f"The {aspect} of {entity} in the young." for entity, aspect in slots]
+    found = [ranker.score(f"the {entity} {aspect}", passages) for entity, aspect in slots]
+    assert found[0].shape == (len(passages),)
+    first = [scores.argmax() == place for place, scores in enumerate(found)]
+    assert sum(first) >= 0.8 * len(slots)  # each was trained on, against six of the others
 
 
 @pytest.mark.parametrize("model", ["har", "drmm"])

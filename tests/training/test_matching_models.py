@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
 
-from tiny_matchers import DIMENSION, MAX_PASSAGE, MAX_QUERY, both, each  # noqa: E402
+from tiny_matchers import DIMENSION, MAX_PASSAGE, MAX_QUERY, PASSAGES, QUERIES, both, each, make_table  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
@@ -242,6 +242,32 @@ def test_a_padded_batch_gives_what_the_formulas_give_for_each_pair(name: str) ->
     scores = model(both())
     assert scores.shape == (2,)
     assert scores.tolist() == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@torch.no_grad()
+def test_pairs_that_share_a_text_have_the_scores_of_each_pair_alone(name: str) -> None:
+    model, table = make_model(name), make_table()
+    queries, passages = [QUERIES[at] for at in (1, 0, 1, 0)], [PASSAGES[at] for at in (1, 1, 0, 1)]
+    alone = [float(model(table.batch([query], [passage]))) for query, passage in zip(queries, passages, strict=True)]
+    batch = table.batch(queries, passages)
+    assert batch.query_number.tolist() == [0, 1, 0, 1]
+    assert batch.passage_number.tolist() == [0, 0, 1, 0]
+    assert model(batch).tolist() == pytest.approx(alone, rel=1e-3, abs=1e-4)
+
+
+def test_a_shared_text_is_read_once() -> None:
+    from encoders.training.matching.layers import read_once
+
+    read: list[list[float]] = []
+
+    def double(values: Tensor) -> Tensor:
+        read.append(values.tolist())
+        return 2 * values
+
+    found = read_once(double, torch.tensor([0, 1, 0, 2, 1]), torch.tensor([3.0, 5.0, 3.0, 7.0, 5.0]))
+    assert found.tolist() == [6.0, 10.0, 6.0, 14.0, 10.0]
+    assert read == [[3.0, 5.0, 7.0]]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -35,7 +35,8 @@ class MatchBatch:
     `query` (b, q, d), `passage` (b, p, d): vectors. `query_mask` (b, q), `passage_mask` (b, p): where words are.
     `exact` (b, q, p): whether two words are the same. `idf` (b, q) of the query's words. `query_trigrams` (b, q, t),
     `passage_trigrams` (b, p, t): hashed letter trigrams of each word. `sentences` (b, s, w): the place in the passage of
-    each word of each sentence, from 1.
+    each word of each sentence, from 1. `query_number`, `passage_number` (b,): the number of each distinct text, from 0 in
+    the order in which they first occur.
     """
 
     query: Tensor
@@ -47,6 +48,8 @@ class MatchBatch:
     query_trigrams: Tensor
     passage_trigrams: Tensor
     sentences: Tensor
+    query_number: Tensor
+    passage_number: Tensor
 
     def to(self, device: Any) -> MatchBatch:
         """The same on another device."""
@@ -107,6 +110,8 @@ class WordTable:
             self._trigrams[query],
             self._trigrams[passage],
             _place_sentences([item.sentences for item in right]),
+            _number(queries),
+            _number(passages),
         )
         return MatchBatch(*map(torch.from_numpy, arrays))
 
@@ -153,6 +158,11 @@ def hash_trigrams(word: str) -> list[int]:
     marked = f"#{word}#"
     parts = [marked[at : at + 3] for at in range(max(1, len(marked) - 2))][:MOST_TRIGRAMS]
     return [1 + hash_ngram(part.encode()) % TRIGRAMS for part in parts]
+
+
+def _number(texts: Sequence[str]) -> np.ndarray:
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    return np.asarray([numbers[text] for text in texts], np.int64)
 
 
 def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -73,6 +74,13 @@ def _pool_last(values: Tensor, lengths: Tensor, cells: int) -> Tensor:
         inside = (places >= start[:, None]) & (places < end[:, None])
         found.append(values.masked_fill(~inside[:, None, None, :], float("-inf")).amax(3))
     return torch.stack(found, 3)
+
+
+def read_once(read: Callable[..., Tensor], numbers: Tensor, *values: Tensor) -> Tensor:
+    """What `read` makes of each pair's values (b, …), computed once for all pairs whose text has the same number, (b,)."""
+    places = torch.arange(len(numbers), device=numbers.device)
+    first = places.new_full((int(numbers.max()) + 1,), len(numbers)).scatter_reduce(0, numbers, places, "amin")
+    return read(*(own[first] for own in values))[numbers]
 
 
 class RbfKernels(nn.Module):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from encoders.training.matching.inputs import MatchBatch
-from encoders.training.matching.layers import MatcherSizes, convolve, mlp
+from encoders.training.matching.layers import MatcherSizes, convolve, mlp, read_once
 
 
 class ArcI(nn.Module):
@@ -25,8 +27,9 @@ class ArcI(nn.Module):
 
     def forward(self, batch: MatchBatch) -> Tensor:
         """Scores (b,)."""
-        left = read_sentence(self.query, batch.query, batch.query_mask)
-        right = read_sentence(self.passage, batch.passage, batch.passage_mask)
+        read_query, read_passage = partial(read_sentence, self.query), partial(read_sentence, self.passage)
+        left = read_once(read_query, batch.query_number, batch.query, batch.query_mask)
+        right = read_once(read_passage, batch.passage_number, batch.passage, batch.passage_mask)
         return self.score(torch.cat([left, right], 1)).squeeze(1)
 
 

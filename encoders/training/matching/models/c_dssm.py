@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from encoders.training.matching.inputs import TRIGRAMS, MatchBatch
-from encoders.training.matching.layers import MatcherSizes, masked_max
+from encoders.training.matching.layers import MatcherSizes, masked_max, read_once
 from encoders.training.matching.models.dssm import HIDDEN, SMOOTHING
 
 WINDOW = 3
@@ -26,8 +26,8 @@ class CDssm(nn.Module):
 
     def forward(self, batch: MatchBatch) -> Tensor:
         """Scores (b,)."""
-        left = self.query(batch.query_trigrams, batch.query_mask)
-        right = self.passage(batch.passage_trigrams, batch.passage_mask)
+        left = read_once(self.query, batch.query_number, batch.query_trigrams, batch.query_mask)
+        right = read_once(self.passage, batch.passage_number, batch.passage_trigrams, batch.passage_mask)
         return SMOOTHING * functional.cosine_similarity(left, right)
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from encoders.training.matching.inputs import MatchBatch
-from encoders.training.matching.layers import MatcherSizes, RbfKernels, convolve, cosines
+from encoders.training.matching.layers import MatcherSizes, RbfKernels, convolve, cosines, read_once
 
 FILTERS = 128
 LENGTHS = (1, 2, 3)
@@ -32,11 +32,12 @@ class ConvKnrm(nn.Module):
 
     def features(self, batch: MatchBatch) -> Tensor:
         """(b, 99): for each length in the query and, within it, each in the passage, the eleven kernels."""
-        left, right = self._compose(batch.query), self._compose(batch.passage)
+        left = read_once(self._compose, batch.query_number, batch.query).unbind(1)
+        right = read_once(self._compose, batch.passage_number, batch.passage).unbind(1)
         masks = (batch.query_mask, batch.passage_mask)
         return torch.cat([self.kernels(cosines(query, passage), *masks) for query in left for passage in right], 1)
 
-    def _compose(self, values: Tensor) -> list[Tensor]:
-        """(b, n, d) -> (b, n, 128) for each length."""
+    def _compose(self, values: Tensor) -> Tensor:
+        """(b, n, d) -> (b, 3, n, 128), for each length."""
         padded = ((layer, functional.pad(values, (0, 0, 0, layer.kernel_size[0] - 1))) for layer in self.grams)
-        return [convolve(layer, text).relu() for layer, text in padded]
+        return torch.stack([convolve(layer, text).relu() for layer, text in padded], 1)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from encoders.training.matching.inputs import TRIGRAMS, MatchBatch
-from encoders.training.matching.layers import MatcherSizes
+from encoders.training.matching.layers import MatcherSizes, read_once
 
 HIDDEN = 300
 SMOOTHING = 10.0
@@ -25,7 +25,8 @@ class Dssm(nn.Module):
 
     def forward(self, batch: MatchBatch) -> Tensor:
         """Scores (b,)."""
-        left, right = self.query(batch.query_trigrams), self.passage(batch.passage_trigrams)
+        left = read_once(self.query, batch.query_number, batch.query_trigrams)
+        right = read_once(self.passage, batch.passage_number, batch.passage_trigrams)
         return SMOOTHING * functional.cosine_similarity(left, right)
 
 

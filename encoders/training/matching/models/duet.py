@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from encoders.training.matching.inputs import MatchBatch
-from encoders.training.matching.layers import MatcherSizes, convolve, masked_max, mlp
+from encoders.training.matching.layers import MatcherSizes, convolve, masked_max, mlp, read_once
 
 SHARE = 10
 """The distributed part takes the largest values over a tenth of the passage's places, as the paper's 100 of 1,000."""
@@ -45,9 +45,15 @@ class Duet(nn.Module):
 
     def match_meanings(self, batch: MatchBatch) -> Tensor:
         """(b, 1), from the vectors."""
-        query = torch.tanh(self.of_query(masked_max(torch.tanh(convolve(self.query, batch.query)), batch.query_mask)))
-        read = torch.tanh(convolve(self.passage, batch.passage)) * batch.passage_mask[:, :, None]
+        query = read_once(self._read_query, batch.query_number, batch.query, batch.query_mask)
+        passage = read_once(self._read_passage, batch.passage_number, batch.passage, batch.passage_mask)
+        return self.distributed((query[:, None] * passage).flatten(1))
+
+    def _read_query(self, values: Tensor, mask: Tensor) -> Tensor:
+        return torch.tanh(self.of_query(masked_max(torch.tanh(convolve(self.query, values)), mask)))
+
+    def _read_passage(self, values: Tensor, mask: Tensor) -> Tensor:
+        read = torch.tanh(convolve(self.passage, values)) * mask[:, :, None]
         read = functional.pad(read, (0, 0, 0, self.sizes.max_passage - read.shape[1]))
         pooled = functional.max_pool1d(read.transpose(1, 2), self.window, stride=1).transpose(1, 2)
-        passage = torch.tanh(self.of_passage(pooled))
-        return self.distributed((query[:, None] * passage).flatten(1))
+        return torch.tanh(self.of_passage(pooled))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from encoders.training.matching.inputs import MatchBatch
-from encoders.training.matching.layers import BothWays, MatcherSizes, masked_softmax, mlp, pair_mask
+from encoders.training.matching.layers import BothWays, MatcherSizes, masked_softmax, mlp, pair_mask, read_once
 
 
 class Har(nn.Module):
@@ -34,15 +34,21 @@ class Har(nn.Module):
 
     def forward(self, batch: MatchBatch) -> Tensor:
         """Scores (b,)."""
-        query = self.query(batch.query, batch.query_mask)
+        query = read_once(self.query, batch.query_number, batch.query, batch.query_mask)
         words, mask = gather_sentences(batch)
+        read = read_once(self._read_sentences, batch.passage_number, words, mask)
         real = mask.any(2)
-        owner, mask = real.nonzero()[:, 0], mask[real]
-        read = self.passage(words[real], mask)
+        owner, read, mask = real.nonzero()[:, 0], read[real], mask[real]
         vectors = self.of_words(self.cross(read, query[owner], mask, batch.query_mask[owner]), mask)
         sentences = vectors.new_zeros(*real.shape, vectors.shape[1]).masked_scatter(real[:, :, None], vectors)
         passage = self.reduce(self.of_sentences(sentences, real))
         return self.score(passage * self.of_query(query, batch.query_mask)).squeeze(1)
+
+    def _read_sentences(self, words: Tensor, mask: Tensor) -> Tensor:
+        """(u, s, w, d), (u, s, w) -> (u, s, w, 2 units)."""
+        real = mask.any(2)
+        read = self.passage(words[real], mask[real])
+        return read.new_zeros(*mask.shape, read.shape[2]).masked_scatter(real[:, :, None, None], read)
 
 
 class CrossAttention(nn.Module):

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from encoders.training.matching.inputs import MatchBatch
-from encoders.training.matching.layers import BothWays, MatcherSizes, mlp, pair_mask
+from encoders.training.matching.layers import BothWays, MatcherSizes, mlp, pair_mask, read_once
 
 STRONGEST = 10
 
@@ -25,8 +25,8 @@ class MvLstm(nn.Module):
 
     def forward(self, batch: MatchBatch) -> Tensor:
         """Scores (b,)."""
-        left = self.query(batch.query, batch.query_mask)
-        right = self.passage(batch.passage, batch.passage_mask)
+        left = read_once(self.query, batch.query_number, batch.query, batch.query_mask)
+        right = read_once(self.passage, batch.passage_number, batch.passage, batch.passage_mask)
         matrix = left @ self.interact @ right.transpose(1, 2) + self.bias
         return self.score(take_strongest(matrix, pair_mask(batch.query_mask, batch.passage_mask))).squeeze(1)
 
