@@ -21,7 +21,7 @@ from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
 from search.engines.embedded.vectors import scans
 from search.engines.embedded.vectors.nearest import nearest
-from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs
+from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs, pack_signs
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery
 
@@ -139,25 +139,52 @@ def test_signs_grow_with_the_slots_and_serve_older_snapshots():
     _, coarse, scale = quantise(vectors)
     known = SignBits(20)
     first, empty = known.of(coarse[:300], scale[:300])
-    assert (first.shape, empty.tolist()) == ((300, 3), [3])
+    assert (first.shape, empty.tolist()) == ((1, 300), [3])
+    first = first.copy()
     every, empty = known.of(coarse, scale)
-    assert (every.shape, empty.tolist()) == ((500, 3), [3, 400])
-    assert np.array_equal(np.unpackbits(every, axis=1)[:, :20].astype(bool), coarse > 0)
+    assert (every.shape, empty.tolist()) == ((1, 500), [3, 400])
+    assert np.array_equal(unpacked(every.T)[:, :20], coarse > 0)
     older, empty = known.of(coarse[:300], scale[:300])
     assert (np.array_equal(older, first), empty.tolist()) == (True, [3])
 
 
-def test_distances_count_the_bits_that_differ():
-    generator = np.random.default_rng(10)
-    bits, query = generator.integers(0, 256, (70_000, 12), np.uint8), generator.integers(0, 256, 12, np.uint8)
-    wanted = np.unpackbits(bits ^ query, axis=1).sum(1)
-    assert np.array_equal(scans.plain_distances(bits, query), wanted)
-    assert np.array_equal(scans.distances(bits, query), wanted)
-    allowed = np.arange(0, 70_000, 7)
-    plain = np.unpackbits(query)[:90].astype(np.float32) - 0.5
-    found = nearest_by_signs((bits, np.empty(0, np.int64)), allowed, plain, 50)
-    own = np.unpackbits(bits ^ np.packbits(plain > 0), axis=1).sum(1)[allowed]
-    assert found.tolist() == allowed[own <= np.sort(own)[49]].tolist()
+def unpacked(words: np.ndarray) -> np.ndarray:
+    """The bits of words, shape (n, words), as shape (n, 64 words)."""
+    return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1).astype(bool)
+
+
+@pytest.mark.parametrize("dimension", [64, 100, 384, 500])
+def test_distances_count_the_bits_that_differ(dimension):
+    vectors, query = unit_rows(10, 70_000, dimension), unit_rows(11, 1, dimension)
+    bits = np.ascontiguousarray(pack_signs(vectors).T)
+    assert np.array_equal(unpacked(bits.T)[:, :dimension], vectors > 0)
+    wanted = ((vectors > 0) != (query > 0)).sum(1)
+    assert np.array_equal(scans.distances(bits, pack_signs(query)[0]), wanted)
+
+
+@pytest.mark.parametrize("every", [2, 7])
+def test_the_nearest_by_signs_are_all_up_to_one_distance(every):
+    vectors, query = unit_rows(12, 70_000, 96), unit_rows(13, 1, 96)[0]
+    empty, allowed = np.array([0, 14, 69_999]), np.arange(0, 70_000, every)
+    bits = np.ascontiguousarray(pack_signs(vectors).T)
+    own = ((vectors > 0) != (query > 0)).sum(1)
+    own[empty] = 1_000
+    found = nearest_by_signs((bits, empty), allowed, query, 50)
+    assert found.tolist() == allowed[own[allowed] <= np.sort(own[allowed])[49]].tolist()
+    rest = nearest_by_signs((bits, empty), allowed, query, len(allowed))
+    assert rest.tolist() == np.setdiff1d(allowed, empty).tolist()  # rows without a vector are never needed
+    assert nearest_by_signs((bits, empty), allowed[:0], query, 50).tolist() == []
+
+
+def test_float16_rows_are_widened_exactly(monkeypatch):
+    every = np.arange(65_536, dtype=np.uint16).view(np.float16)
+    rows = every[np.isfinite(every)][:63_488].reshape(-1, 8)
+    wide = scans.widen(rows)
+    assert (wide.dtype, wide.shape) == (np.float32, rows.shape)
+    assert np.array_equal(wide, rows.astype(np.float32))
+    assert scans.widen(rows[:0]).shape == (0, 8)
+    monkeypatch.setattr(scans, "numkong", None)
+    assert np.array_equal(scans.widen(rows), wide)
 
 
 def test_an_empty_or_small_choice_is_answered_whole():

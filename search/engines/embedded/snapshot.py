@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -13,13 +13,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from mappings.documents import Access, FieldValue, Passage, PassageMention, document_of, parse_passage_id
+from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.cohorts.documents import SnapshotDocuments
 from search.engines.embedded.queries import TantivyQueryCompiler, facet_of, facet_value
 from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
 from search.engines.embedded.tokens.files import SnapshotTokens
+from search.engines.embedded.vectors.gathering import Rows, gather
 from search.engines.embedded.vectors.masks import SlotMasks
 from search.engines.embedded.vectors.nearest import nearest
 from search.engines.embedded.vectors.signs import SignBits, make_signs
@@ -39,14 +40,10 @@ from search.query import (
 )
 
 _FACET_FETCH: Final = 1_000
-_CEILING: Final = 20_000
-_GROWTH: Final = 3
 _DECIMALS: Final = 4
 # Sums of float32 differ in the last bits by order; rounded, equal texts tie and their ids decide.
 _TOTAL: Final = " total"  # no field can have this name
 _COUNT: Final = {"value_count": {"field": "slot"}}
-
-Hits = list[tuple[int, float]]
 
 
 class Snapshot:
@@ -206,44 +203,24 @@ class Snapshot:
     def _ranked(self, query: Any, documents: int) -> Ranking:
         """The passages that match `query`, to so many distinct documents."""
 
-        def fetch(limit: int) -> Hits:
+        def fetch(limit: int) -> Rows:
             hits = self._searcher.search(query, limit, count=False).hits
             slots = self._searcher.fast_field_values("slot", [address for _, address in hits])
-            return [(slot, round(score, _DECIMALS)) for slot, (score, _) in zip(slots, hits, strict=True)]
+            scores = np.fromiter((score for score, _ in hits), np.float64, len(hits))
+            return slots, scores.round(_DECIMALS)
 
         spread = max(1.0, min(4.0, self.meta.passages / max(self.meta.documents, 1)))
-        return self._gather(fetch, documents, int(documents * spread) + 10)
+        return gather(fetch, self._slots.passage_ids, documents, spread)
 
     def _dense(self, name: str, vector: NDArray[np.float32], allowed: NDArray[np.int64], documents: int) -> Ranking:
         check_query_vector(self.meta.index, self.description.dimensions, name, vector)
 
-        def fetch(limit: int) -> Hits:
+        def fetch(limit: int) -> Rows:
             slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit, self.signs[name])
-            return list(zip(slots.tolist(), map(float, scores), strict=True))
+            return slots.tolist(), scores.astype(np.float64)
 
         spread = max(1.0, min(4.0, self._live / max(self.meta.documents, 1)))
-        return self._gather(fetch, documents, int(documents * spread) + 10)
-
-    def _gather(self, fetch: Callable[[int], Hits], documents: int, limit: int) -> Ranking:
-        """Fetch more and more passages, best first, until `documents` distinct documents are above the last score.
-
-        Fetching past the last score gives a tie at the end to the lower id, whatever the order in the files.
-        """
-        while True:
-            hits = fetch(limit)
-            ranking = Ranking(self._scored(hits))
-            end = ranking.holding(documents)
-            complete = len(hits) < limit or (end is not None and ranking[end - 1].score > hits[-1][1])
-            if complete or limit >= _CEILING:
-                return ranking.first(end)
-            limit = min(limit * _GROWTH, _CEILING)
-
-    def _scored(self, hits: Hits) -> list[Scored]:
-        """Each passage once, with the score of its best row."""
-        best: dict[str, float] = {}
-        for item, (_, score) in zip(self._slots.passage_ids([slot for slot, _ in hits]), hits, strict=True):
-            best.setdefault(item, score)
-        return [Scored(item, document_of(item), score) for item, score in best.items()]
+        return gather(fetch, self._slots.passage_ids, documents, spread)
 
     def _counts(
         self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None

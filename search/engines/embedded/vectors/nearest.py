@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
-from search.engines.embedded.vectors.scans import products
+from search.engines.embedded.vectors.scans import products, widen
 from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs
 
 Slots = NDArray[np.int64]
@@ -48,7 +48,7 @@ def nearest(
         scores = _scan(coarse, scale, slots, query)
         slots = slots[np.argpartition(-scores, wanted)[:wanted]]
     slots = slots[~is_empty(scale[slots, 0])]
-    scores = np.round(exact[slots].astype(np.float32) @ query, _DECIMALS)
+    scores = np.round(widen(exact[slots]) @ query, _DECIMALS)
     order = np.argsort(-scores, kind="stable")[:count]
     return slots[order], scores[order]
 

@@ -1,6 +1,7 @@
-"""Scans of all rows: inner products of int8 rows, and how many bits of rows differ.
+"""Scans of many rows: inner products of int8 rows, how many bits of rows differ, and float16 rows as float32.
 
-`numkong` runs them where it is installed; numpy computes the same results more slowly.
+`numkong` computes products and conversions where it is installed; numpy has the same results more slowly. Bits are counted by
+numpy alone: a word of 64 bits at a time over all rows, which takes a quarter of a call for each pair of rows.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from numpy.typing import NDArray
 
 numkong: Any = import_module("numkong") if find_spec("numkong") else None  # not every machine has a wheel
 
+Words = NDArray[np.uint64]
 Distances = NDArray[np.uint16]
 _PRODUCT_BLOCK: Final = 16_384
-_BIT_BLOCK: Final = 65_536
-_BITS: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(1, dtype=np.uint16)
-"""How many bits each byte has."""
+_BIT_BLOCK: Final = 32_768
+"""So many words at a time stay in a core's cache."""
+_ADDED: Final = 3
+"""The counts of so many words fit into a byte."""
 
 
 def products(rows: Any, query: NDArray[np.int8]) -> Any:
@@ -36,16 +39,26 @@ def plain_products(rows: Any, query: NDArray[np.int8]) -> Any:
     return np.concatenate([*blocks]) if len(rows) else np.empty(0, np.float32)
 
 
-def distances(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> Distances:
-    """How many bits of each row, shape (n, bytes), differ from the query's."""
-    if numkong is None:
-        return plain_distances(bits, query)
-    found = np.asarray(numkong.cdist(query[None], bits, "hamming", dtype="uint1"))[0]
-    return np.asarray(found.astype(np.uint16))
+def widen(rows: NDArray[np.float16]) -> NDArray[np.float32]:
+    """Float16 rows as float32; a tenth of the time where the processor does it."""
+    if numkong is None or not rows.size:
+        return rows.astype(np.float32)
+    return np.asarray(numkong.astype(rows, "float32"))
 
 
-def plain_distances(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> Distances:
-    """How many bits of each row differ from the query's, in numpy, block by block."""
-    starts = range(0, len(bits), _BIT_BLOCK)
-    blocks = [_BITS[bits[start : start + _BIT_BLOCK] ^ query].sum(1, dtype=np.uint16) for start in starts]
-    return np.concatenate(blocks) if blocks else np.empty(0, np.uint16)
+def distances(bits: Words, query: Words) -> Distances:
+    """How many bits of each column of `bits`, shape (words, n), differ from `query`, shape (words,)."""
+    found = np.empty(bits.shape[1], np.uint16)
+    room = min(len(found), _BIT_BLOCK)
+    differing, counts, more = np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room, np.uint8)
+    for start in range(0, len(found), max(room, 1)):
+        block, own = bits[:, start : start + room], found[start : start + room]
+        xor, sums, next_sums = (part[: len(own)] for part in (differing, counts, more))
+        own[:] = 0
+        for first in range(0, len(query), _ADDED):
+            np.bitwise_count(np.bitwise_xor(block[first], query[first], out=xor), out=sums)
+            for word in range(first + 1, min(first + _ADDED, len(query))):
+                np.bitwise_count(np.bitwise_xor(block[word], query[word], out=xor), out=next_sums)
+                sums += next_sums
+            own += sums
+    return found
