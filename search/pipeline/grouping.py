@@ -44,7 +44,10 @@ def fold(groups: Sequence[Group], works: Mapping[str, str]) -> list[Group]:
     folded: dict[str, Group] = {}
     for item in groups:
         work = works.get(item.best.document)
-        key = f"work:{work}" if work else item.key
+        if work is None:
+            folded[item.key] = item
+            continue
+        key = f"work:{work}"
         if key in folded:
             folded[key].others += [item.best, *item.others]
         else:

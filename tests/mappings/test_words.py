@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mappings.analysis import words
 from mappings.analysis.words import MAX_WORD, STOP_WORDS, Token, lower, spaced_terms, terms, tokens
 
 
@@ -104,3 +105,17 @@ def test_long_runs_take_linear_time(unit: str) -> None:
     started = time.process_time()
     tokens(unit * 100_000)
     assert time.process_time() - started < 6
+
+
+_ODD = (
+    "aA1b2_ .:',;-+()\n\t\"\u00e9\u2018\u2019\u00b7\u00b5\u03b2\u4e2d\u3042\u30ab\u0e44\u05d0\u0301\u200d\u00b2\u202f"
+)
+
+
+@given(st.text(st.sampled_from(_ODD), max_size=40))
+def test_runs_of_letters_are_taken_as_the_rules_take_them(text: str) -> None:
+    by_the_rules = [text[start:end] for start, end in words._matches(text)]
+    assert words._words(text) == by_the_rules
+    assert list(words._spans(text)) == list(words._matches(text))
+    wanted = set(terms(text)[::2])
+    assert words.places(text, wanted) == [(token.start, token.end) for token in tokens(text) if token.term in wanted]

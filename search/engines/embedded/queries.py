@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from tantivy import FieldType as Kind
 from tantivy import Occur, Query
@@ -27,6 +27,8 @@ from search.engines.values import (
     summed,
 )
 from search.query import PROVES, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms, counted_field
+
+_FEW: Final = 300
 
 
 class TantivyQueryCompiler:
@@ -109,7 +111,7 @@ class TantivyQueryCompiler:
 
         Raises `InvalidInput`.
         """
-        labels = Query.term_set_query(self._schema, "labels", sorted(map(encodable, access.labels)))
+        labels = self._one_of("labels", sorted(map(encodable, access.labels)))
         allowed = _all_of(labels, *(self._filter(item) for item in filters))
         if not withheld:
             return allowed
@@ -117,17 +119,15 @@ class TantivyQueryCompiler:
 
     def of_documents(self, documents: Sequence[str]) -> Any:
         """The passages of these documents, whatever their labels."""
-        return Query.term_set_query(self._schema, "document", list(map(encodable, documents)))
+        return self._one_of("document", list(map(encodable, documents)))
 
     def among(self, name: str, values: Sequence[str], access: Access) -> Any:
         """The passages that the caller may see whose field `name` is one of `values`."""
-        return _all_of(
-            Query.term_set_query(self._schema, name, list(map(encodable, values))), self.restriction((), access)
-        )
+        return _all_of(self._one_of(name, list(map(encodable, values))), self.restriction((), access))
 
     def proving(self, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Any:
         """The passages of `documents` that the caller may see and that assert one of `keys` or have one of `phrases`."""
-        found = [Query.term_set_query(self._schema, PROVES, list(map(encodable, keys)))] if keys else []
+        found = [self._one_of(PROVES, list(map(encodable, keys)))] if keys else []
         found += [self._has(phrases, ("content",))] if phrases else []
         return _all_of(_any_of(found), self.among("document", documents, access))
 
@@ -142,7 +142,7 @@ class TantivyQueryCompiler:
 
     def named(self, passages: Sequence[str]) -> Any:
         """The passages with these ids, whatever their labels."""
-        return Query.term_set_query(self._schema, "passage", list(passages))
+        return self._one_of("passage", passages)
 
     def first_among(self, documents: Sequence[str], access: Access) -> Any:
         """The first passages of those of `documents` that the caller may see."""
@@ -178,9 +178,20 @@ class TantivyQueryCompiler:
         kind = self.field_kind(item.name)
         if isinstance(item, Terms | NoneOf):
             values = [_ordinal(filter_value(item.name, kind, value)) for value in item.values]
-            found = Query.term_set_query(self._schema, column(item.name), values)
+            found = self._one_of(column(item.name), values)
             return found if isinstance(item, Terms) else _but_not(found)
         return self._range(item, kind)
+
+    def _one_of(self, name: str, values: Sequence[Any]) -> Any:
+        """The passages whose field `name` is one of `values`.
+
+        Few values are looked up one by one, and only as far as other clauses need; a set goes through all values of the field,
+        and lists all of its passages first.
+        """
+        if len(values) > _FEW:
+            return Query.term_set_query(self._schema, name, list(values))
+        each = [Query.term_query(self._schema, name, value, index_option="basic") for value in values]
+        return Query.const_score_query(_any_of(each), 1.0)
 
     def _range(self, item: Range, kind: FieldType) -> Any:
         check_range(item.name, kind)

@@ -31,9 +31,8 @@ _FIELDS = 9
 _MAX_INFLATED_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class FrozenHit:
-    """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one.
+class FrozenHit(NamedTuple):
+    """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one. A page has hundreds.
 
     `level` is the position of its level in the cursor's `levels`.
     """

@@ -96,13 +96,13 @@ def next_cursor(
 
 def _freeze(rest: Sequence[Candidate]) -> tuple[tuple[cursors.FrozenHit, ...], tuple[cursors.FrozenLevel, ...]]:
     """The hits that are still to be shown, and their levels."""
-    frozen = [cursors.FrozenLevel(*item.level, item.stage, _weight(item)) for item in rest]
-    levels = tuple(dict.fromkeys(frozen))
-    items = tuple(
-        cursors.FrozenHit(item.passage, item.score, _logit(item), levels.index(level))
-        for item, level in zip(rest, frozen, strict=True)
-    )
-    return items, levels
+    levels: dict[cursors.FrozenLevel, int] = {}
+    items = []
+    for item in rest:
+        level = cursors.FrozenLevel(*item.level, item.stage, _weight(item))
+        place = levels.setdefault(level, len(levels))
+        items.append(cursors.FrozenHit(item.passage, item.score, _logit(item), place))
+    return tuple(items), tuple(levels)
 
 
 def _logit(item: Candidate) -> float | None:
