@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mappings.analysis.words import terms
 from mappings.collection import load
 from mappings.documents import Access, Passage
+from search.engines.embedded import sidecar
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
@@ -153,8 +154,33 @@ def unpacked(words: np.ndarray) -> np.ndarray:
     return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1).astype(bool)
 
 
+def test_rows_of_a_large_file_are_read_instead_of_mapped(tmp_path, monkeypatch):
+    vectors = unit_rows(14, 300, 24)
+    vectors[7] = np.nan
+    writer = sidecar.SlotWriter(tmp_path, {"dense": 24})
+    writer.append([f"d{number}@1#0" for number in range(300)], {"dense": vectors})
+    writer.sync()
+    writer.close()
+    mapped = sidecar.SlotReader(tmp_path, {"dense": 24}, 300).vectors["dense"]
+    monkeypatch.setattr(sidecar, "MAPPED_BYTES", 1_000)
+    read = sidecar.SlotReader(tmp_path, {"dense": 24}, 300).vectors["dense"]
+    assert isinstance(read[0], sidecar.FileRows)
+    assert len(read[0]) == 300
+    for chosen in (np.array([5, 299, 0, 5]), np.array([], np.int64), slice(3, 9), slice(290, 400), slice(9, 3)):
+        assert np.array_equal(read[0][chosen], mapped[0][chosen])
+        assert read[0][chosen].shape == mapped[0][chosen].shape
+    everything = np.arange(300)
+    for query in unit_rows(15, 3, 24):
+        found, expected = (nearest(parts, everything, query, 20) for parts in (read, mapped))
+        assert np.array_equal(found[0], expected[0])
+        assert np.array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("dimension", [64, 100, 384, 500])
-def test_distances_count_the_bits_that_differ(dimension):
+def test_distances_count_the_bits_that_differ(dimension, parts, monkeypatch):
+    monkeypatch.setattr(scans, "_PART_ROWS", 70_000 // parts)
+    monkeypatch.setattr(scans, "_PARTS", 3)
     vectors, query = unit_rows(10, 70_000, dimension), unit_rows(11, 1, dimension)
     bits = np.ascontiguousarray(pack_signs(vectors).T)
     assert np.array_equal(unpacked(bits.T)[:, :dimension], vectors > 0)

@@ -7,6 +7,7 @@ synchronised before the word index commits; slots that no committed passage refe
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from mappings.documents import parse_passage_id
 Rows = NDArray[Any]
 IDS: Final = "ids.bin"
 ENDS: Final = "ids.end"
+MAPPED_BYTES: Final = 256_000_000
+"""The float16 rows of a larger file are not mapped: a search needs a thousand of them."""
 _LEVELS: Final = 127
 _UNWRITTEN: Final = np.float32(1.0)
 """The scale of a row of a document that was written without vectors; that of a vector is its largest value by 127."""
@@ -40,12 +43,41 @@ class Column:
         """The size of one row."""
         return self.dtype.itemsize * self.width
 
+    def open(self, rows: int) -> Rows | FileRows:
+        """The first `rows` rows for reading a few at a time: mapped, of a large file read from it."""
+        return self.map(rows) if rows * self.row_bytes <= MAPPED_BYTES else FileRows(self, rows)
+
     def map(self, rows: int) -> Rows:
         """The first `rows` rows, shape (rows, width), mapped read-only: shared by all processes, loaded on access."""
         if rows == 0:
             return np.empty((0, self.width), self.dtype)
         # A plain view of the map: slicing a `memmap` creates another one each time, a hundred times slower.
         return np.memmap(self.path, self.dtype, "r", shape=(rows, self.width)).view(np.ndarray)
+
+
+class FileRows:
+    """Rows of a large file, read when they are asked for.
+
+    A map would show the whole file as memory of this process soon: the system maps sixteen pages for each row that is touched.
+    """
+
+    def __init__(self, column: Column, rows: int) -> None:
+        self._column, self._rows = column, rows
+        self._file = os.open(column.path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, chosen: NDArray[np.int64] | slice) -> Rows:
+        """The rows with these numbers, or of a slice without a step, shape (n, width)."""
+        size, file = self._column.row_bytes, self._file
+        if isinstance(chosen, slice):
+            start, end, _ = chosen.indices(self._rows)
+            content = os.pread(file, max(0, end - start) * size, start * size)
+        else:
+            content = b"".join(os.pread(file, size, place) for place in (chosen * size).tolist())
+        return np.frombuffer(content, self._column.dtype).reshape(-1, self._column.width)
 
 
 def columns(folder: Path, fields: Mapping[str, int]) -> dict[str, tuple[Column, Column, Column]]:
@@ -95,7 +127,8 @@ class SlotReader:
         size = int(self._ends[-1]) if rows else 0
         self._ids = _column(folder / IDS, np.uint8, 1).map(size)[:, 0].data
         self.vectors = {
-            name: tuple(part.map(rows) for part in parts) for name, parts in columns(folder, fields).items()
+            name: (exact.open(rows), coarse.map(rows), scale.map(rows))
+            for name, (exact, coarse, scale) in columns(folder, fields).items()
         }
 
     def without_vectors(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -20,12 +20,12 @@ Slots = NDArray[np.int64]
 CANDIDATES: Final = 200
 _GATHER_BELOW: Final = 0.25
 # Below this share of allowed rows it is cheaper to gather them than to scan all.
-SIGNED: Final = 16_384
-_SIGNED_SHARE: Final = 1 / 64
+SIGNED: Final = 8_192
+_SIGNED_SHARE: Final = 1 / 256
 """How many rows are chosen by their signs: so many, or this share of all where it is more."""
 _SIGNED_FROM: Final = 4
 """As many times more rows than are chosen make choosing worth it."""
-_MANY: Final = 40
+_MANY: Final = 16
 """As many times more rows than are wanted in the end are chosen at least."""
 _DECIMALS: Final = 6
 # The scores of equal rows can differ in the last bits by position in a block; rounded they tie, and ids decide.

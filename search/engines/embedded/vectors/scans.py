@@ -6,8 +6,12 @@ numpy alone: a word of 64 bits at a time over all rows, which takes a quarter of
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +24,9 @@ Distances = NDArray[np.uint16]
 _PRODUCT_BLOCK: Final = 16_384
 _BIT_BLOCK: Final = 32_768
 """So many words at a time stay in a core's cache."""
+_PART_ROWS: Final = 400_000
+"""As many rows are worth a thread of their own."""
+_PARTS: Final = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 _ADDED: Final = 3
 """The counts of so many words fit into a byte."""
 
@@ -49,10 +56,28 @@ def widen(rows: NDArray[np.float16]) -> NDArray[np.float32]:
 def distances(bits: Words, query: Words) -> Distances:
     """How many bits of each column of `bits`, shape (words, n), differ from `query`, shape (words,)."""
     found = np.empty(bits.shape[1], np.uint16)
-    room = min(len(found), _BIT_BLOCK)
+    parts = min(_PARTS, 1 + len(found) // _PART_ROWS)
+    bounds = [len(found) * part // parts for part in range(parts + 1)]
+    count = partial(_count_bits, bits, query, found)
+    others = [_helpers().submit(count, *pair) for pair in islice(pairwise(bounds), 1, None)]
+    count(0, bounds[1])
+    for other in others:
+        other.result()
+    return found
+
+
+@cache
+def _helpers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_PARTS, thread_name_prefix="scan")
+
+
+def _count_bits(bits: Words, query: Words, found: Distances, first_row: int, end_row: int) -> None:
+    """Fill `found` for the rows from `first_row` to `end_row`; numpy lets other threads run meanwhile."""
+    room = min(end_row - first_row, _BIT_BLOCK)
     differing, counts, more = np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room, np.uint8)
-    for start in range(0, len(found), max(room, 1)):
-        block, own = bits[:, start : start + room], found[start : start + room]
+    for start in range(first_row, end_row, max(room, 1)):
+        own = found[start : min(start + room, end_row)]
+        block = bits[:, start : start + len(own)]
         xor, sums, next_sums = (part[: len(own)] for part in (differing, counts, more))
         own[:] = 0
         for first in range(0, len(query), _ADDED):
@@ -61,4 +86,3 @@ def distances(bits: Words, query: Words) -> Distances:
                 np.bitwise_count(np.bitwise_xor(block[word], query[word], out=xor), out=next_sums)
                 sums += next_sums
             own += sums
-    return found
