@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from datetime import date
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,6 +47,13 @@ _DECIMALS: Final = 4
 # Sums of float32 differ in the last bits by order; rounded, equal texts tie and their ids decide.
 _TOTAL: Final = " total"  # no field can have this name
 _COUNT: Final = {"value_count": {"field": "slot"}}
+_APART: Final = 400_000
+_THREADS: Final = 4
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="words")
 
 
 class Snapshot:
@@ -96,9 +106,18 @@ class Snapshot:
         # A restriction that excludes nothing is left out: without it tantivy can skip what can't reach the top.
         restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
+        by_words = partial(self._by_words, request, compiler, restriction)
+        # Over many rows both halves take long and leave Python's lock to others; over few a thread costs what it saves.
+        waiting = _threads().submit(copy_context().run, by_words) if self._live >= _APART else None
+        dense = {
+            name: self._dense(name, vector, allowed, request.documents) for name, vector in request.vectors.items()
+        }
+        answer = waiting.result() if waiting else by_words()
+        return replace(answer, rankings={**answer.rankings, **dense})
+
+    def _by_words(self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None) -> LegsAnswer:
+        """The answer without the legs of vectors."""
         rankings = {BM25: self._lexical(request, compiler, restriction)}
-        for name, vector in request.vectors.items():
-            rankings[name] = self._dense(name, vector, allowed, request.documents)
         total, facets = self._counts(request, compiler, restriction)
         return LegsAnswer(rankings, total, facets, holders=self._holders(request, compiler, restriction))
 
