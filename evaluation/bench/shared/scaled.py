@@ -52,13 +52,18 @@ def place(settings: Settings, windows: int) -> Settings:
     return replace(settings, home=home(settings).home / f"scaled-{windows}", opensearch="")
 
 
+def is_built(settings: Settings, windows: int) -> bool:
+    """Whether the home that holds so many windows is there."""
+    return (place(settings, windows).home / _COMPLETE).is_file()
+
+
 def open_scaled(settings: Settings, task: Task, windows: int) -> tuple[Medley, Path]:
     """A Medley whose collection `NAME` has at least so many windows, built if it is not there; and its exact vectors.
 
     The file has float16 rows in the order of documents; `rows.npy` beside it the document's number of each.
     """
     chosen = place(settings, windows)
-    if not (chosen.home / _COMPLETE).is_file():
+    if not is_built(settings, windows):
         real = open_corpus(task.corpus, replace(settings, opensearch=""))
         shutil.rmtree(chosen.home, ignore_errors=True)
         _build(Medley.open(chosen), real, task.corpus.name, windows)
