@@ -1,7 +1,7 @@
 """Scans of many rows: inner products of int8 rows, how many bits of rows differ, and float16 rows as float32.
 
 `numkong` computes products and conversions where it is installed; numpy has the same results more slowly. Bits are counted by
-numpy alone: a word of 64 bits at a time over all rows, which takes a quarter of a call for each pair of rows.
+numpy alone: a word of 64 bits at a time over many rows, which takes half of what a call for each row takes.
 """
 
 from __future__ import annotations

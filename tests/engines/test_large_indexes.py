@@ -1,0 +1,85 @@
+"""What the embedded engine does for large indexes alone, on small ones: words beside vectors, and rows read from files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mappings.collection import load
+from mappings.documents import Access, Passage
+from search.engines.embedded import sidecar, snapshot
+from search.engines.embedded.engine import EmbeddedEngine
+from search.protocols import IndexEntry, LegsAnswer, LegsRequest
+from search.query import LexicalQuery
+
+EVERYBODY = Access("tester", frozenset({"*"}))
+NAMES = [f"d{number:02}" for number in range(60)]
+
+
+def rows(seed: int, count: int) -> np.ndarray:
+    vectors = np.random.default_rng(seed).standard_normal((count, 16)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def fill(tmp_path):
+    """A function that fills a new home and returns (engine, index): 60 documents of two windows each."""
+
+    def fill(home: str) -> tuple[EmbeddedEngine, str]:
+        plain = replace(load("abstracts"), title_boost=0.0)
+        (tmp_path / home / "collections" / "abstracts").mkdir(parents=True)
+        engine = EmbeddedEngine(tmp_path / home, lambda name: plain)
+        index = engine.create("abstracts", {"dense": ("f" * 64, 16)}).index
+        entries = [
+            IndexEntry(
+                name, 1, frozenset({"public"}), {"year": 2000 + number % 3},
+                (Passage(name, 1, 0, "", "", f"aspirin {'pain ' * (number % 7)}in the old"),),
+                {"dense": rows(number, 2)}, (2,),
+            )
+            for number, name in enumerate(NAMES)
+        ]  # fmt: skip
+        with engine.writer(index) as writer:
+            writer.write(entries)
+            writer.commit()
+        return engine, index
+
+    return fill
+
+
+def ask(engine: EmbeddedEngine, index: str, seed: int) -> LegsAnswer:
+    lexical = LexicalQuery((("aspirin", 1.0), ("pain", 1.0)))
+    return engine.legs(LegsRequest(index, lexical, {"dense": rows(seed, 1)[0]}, EVERYBODY, 10, facets=("year",)))
+
+
+def test_words_beside_vectors_find_what_one_after_the_other_finds(fill, monkeypatch):
+    engine, index = fill("home")
+    apart = [ask(engine, index, seed) for seed in range(100, 105)]
+    monkeypatch.setattr(snapshot, "_APART", 0)
+    beside = [ask(engine, index, seed) for seed in range(100, 105)]
+    assert beside == apart
+    assert len(apart[0].rankings["dense"]) == len(apart[0].rankings["bm25"]) == 10
+    assert apart[0].total.value == len(NAMES)
+
+
+def test_what_fails_beside_the_vectors_fails_the_search(fill, monkeypatch):
+    engine, index = fill("home")
+    monkeypatch.setattr(snapshot, "_APART", 0)
+
+    def broken(self: object, *_: object) -> None:
+        raise ZeroDivisionError("by words")
+
+    monkeypatch.setattr(snapshot.Snapshot, "_by_words", broken)
+    with pytest.raises(ZeroDivisionError, match="by words"):
+        ask(engine, index, 100)
+
+
+def test_rows_read_from_a_file_find_what_mapped_ones_find(fill, monkeypatch):
+    mapped = ask(*fill("mapped"), 100)
+    monkeypatch.setattr(sidecar, "MAPPED_BYTES", 100)
+    engine, index = fill("read")
+    assert ask(engine, index, 100) == mapped
+    passages = [Passage(NAMES[5], 1, 0, "", "", f"aspirin {'pain ' * 5}in the old")]
+    stored = engine.vectors(index, passages)
+    assert np.allclose(stored[passages[0].id]["dense"], rows(5, 2), atol=1e-3)
