@@ -62,8 +62,10 @@ class World:
 
     def send(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
         content = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
+        headers = {"Content-Type": "application/json"}
+        # By default it waits for three seconds, in which a busy machine does not rerank.
         answer = urllib3.request(
-            method, f"{self.node}{path}", body=content, headers={"Content-Type": "application/json"}, retries=False
+            method, f"{self.node}{path}", body=content, headers=headers, retries=False, timeout=60.0
         )
         assert answer.status == status, answer.data[:1_000]
         return answer.json()
