@@ -1,8 +1,9 @@
-"""Choose where a model runs: on the GPU if ONNX Runtime can use one, otherwise on the CPU."""
+"""Choose where a model runs: on the GPU if ONNX Runtime can use one, otherwise on the CPU; and how many cores that has."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,6 +14,11 @@ CUDA: Final = "CUDAExecutionProvider"
 DEVICES: Final = ("", "cpu", "cuda")
 
 _log = logging.getLogger(__name__)
+
+
+def cores() -> int:
+    """The number of cores available to this process; in a container it can be less than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def providers(device: str, available: Sequence[str]) -> list[str]:

@@ -7,7 +7,6 @@ workers share the cores), and lets the int8 form quantise each text separately.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -147,7 +146,7 @@ class OnnxModel:
         if threads is not None and threads < 1:
             raise ModelError(f"threads is {threads}; it must be at least 1", field="threads")
         requested = devices.providers(device, ort.get_available_providers())
-        self.threads = threads or cores()
+        self.threads = threads or devices.cores()
         self.tokenizer = ModelTokenizer(artifact.folder / TOKENIZER, artifact.reading)
         self.form, self.device, self._session = _open(artifact, form, device, requested, self.threads)
         self._inputs = {item.name for item in self._session.get_inputs()}
@@ -232,11 +231,6 @@ def _load_libraries() -> None:
     if hasattr(ort, "preload_dlls"):  # from 1.21 on
         with redirect_stdout(sys.stderr):
             ort.preload_dlls()
-
-
-def cores() -> int:
-    """The number of cores available to this process; in a container it can be less than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _fastest_form(artifact: Artifact, threads: int) -> str:

@@ -51,8 +51,8 @@ def bench_scale(settings: Settings, windows: int = WINDOWS) -> Report:
         "documents": float(meta.documents),
         "windows": float(meta.rows),
         "disk_mb": files / 1e6,
+        **built,
     }
-    figures |= built
     return bench_report("scale", figures)
 
 

@@ -55,8 +55,8 @@ def tokens(text: str) -> list[Token]:
     """The terms of `text` in order. Positions count from 0 and skip one for each stop word."""
     found: list[Token] = []
     position = -1
-    for start, end in _spans(text):
-        term = _TERMS[text[start:end]]
+    for word, start, end in _placed(text):
+        term = _TERMS[word]
         if term is not None:
             position += 1
             if term:
@@ -71,14 +71,7 @@ def terms(text: str) -> list[str]:
 
 def places(text: str, wanted: Set[str]) -> list[tuple[int, int]]:
     """Where `text` has one of the `wanted` terms: `(token.start, token.end)` of those tokens, faster."""
-    found: list[tuple[int, int]] = []
-    end = 0
-    for word in _words(text):
-        start = text.index(word, end)
-        end = start + len(word)
-        if _TERMS[word] in wanted:
-            found.append((start, end))
-    return found
+    return [(start, end) for word, start, end in _placed(text) if _TERMS[word] in wanted]
 
 
 def joined_terms(text: str) -> str:
@@ -99,8 +92,8 @@ def _each(text: str) -> Iterator[str | None]:
 def _words(text: str) -> list[str]:
     """The words of `text` in order, each as it stands there.
 
-    Most runs without other characters are a word, with a mark before or behind it: only the others need the rules, which take
-    ten times as long.
+    Text is split at the characters that no word has. Most of what is between them is letters and digits, with a mark at an
+    end or without: that is a word. Only the rest needs the rules, which take longer.
     """
     words = text.translate(_APART).split() if text.isascii() else _RUNS.findall(text)
     joined = []
@@ -116,13 +109,13 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """The places of the words: between two of them there is nothing that a word can have."""
+def _placed(text: str) -> Iterator[tuple[str, int, int]]:
+    """The words and where they stand: a character of a word never lies between two words, so that each is found at once."""
     end = 0
     for word in _words(text):
         start = text.index(word, end)
         end = start + len(word)
-        yield start, end
+        yield word, start, end
 
 
 def _matches(text: str) -> Iterator[tuple[int, int]]:

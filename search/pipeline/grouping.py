@@ -44,7 +44,7 @@ def fold(groups: Sequence[Group], works: Mapping[str, str]) -> list[Group]:
     folded: dict[str, Group] = {}
     for item in groups:
         work = works.get(item.best.document)
-        if work is None:
+        if not work:
             folded[item.key] = item
             continue
         key = f"work:{work}"

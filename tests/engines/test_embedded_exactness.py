@@ -180,7 +180,7 @@ def test_rows_of_a_large_file_are_read_instead_of_mapped(tmp_path, monkeypatch):
 @pytest.mark.parametrize("dimension", [64, 100, 384, 500])
 def test_distances_count_the_bits_that_differ(dimension, parts, monkeypatch):
     monkeypatch.setattr(scans, "_PART_ROWS", 70_000 // parts)
-    monkeypatch.setattr(scans, "_PARTS", 3)
+    monkeypatch.setattr(scans, "cores", lambda: 3)
     vectors, query = unit_rows(10, 70_000, dimension), unit_rows(11, 1, dimension)
     bits = np.ascontiguousarray(pack_signs(vectors).T)
     assert np.array_equal(unpacked(bits.T)[:, :dimension], vectors > 0)

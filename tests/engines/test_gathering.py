@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.engines.embedded.vectors.gathering import Rows, gather
+from search.engines.gathering import Rows, gather
 from search.query import Ranking, Scored
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from mappings.collection import load
 from mappings.documents import Access, Passage
-from search.engines.embedded import sidecar, snapshot
+from search.engines.embedded import queries, sidecar, snapshot
 from search.engines.embedded.engine import EmbeddedEngine
 from search.protocols import IndexEntry, LegsAnswer, LegsRequest
 from search.query import LexicalQuery
@@ -56,7 +57,7 @@ def ask(engine: EmbeddedEngine, index: str, seed: int) -> LegsAnswer:
 def test_words_beside_vectors_find_what_one_after_the_other_finds(fill, monkeypatch):
     engine, index = fill("home")
     apart = [ask(engine, index, seed) for seed in range(100, 105)]
-    monkeypatch.setattr(snapshot, "_APART", 0)
+    monkeypatch.setattr(snapshot, "_BESIDE_FROM", 0)
     beside = [ask(engine, index, seed) for seed in range(100, 105)]
     assert beside == apart
     assert len(apart[0].rankings["dense"]) == len(apart[0].rankings["bm25"]) == 10
@@ -65,13 +66,13 @@ def test_words_beside_vectors_find_what_one_after_the_other_finds(fill, monkeypa
 
 def test_what_fails_beside_the_vectors_fails_the_search(fill, monkeypatch):
     engine, index = fill("home")
-    monkeypatch.setattr(snapshot, "_APART", 0)
+    monkeypatch.setattr(snapshot, "_BESIDE_FROM", 0)
 
     def broken(self: object, *_: object) -> None:
-        raise ZeroDivisionError("by words")
+        raise ZeroDivisionError(threading.current_thread().name)
 
     monkeypatch.setattr(snapshot.Snapshot, "_by_words", broken)
-    with pytest.raises(ZeroDivisionError, match="by words"):
+    with pytest.raises(ZeroDivisionError, match=r"^words"):
         ask(engine, index, 100)
 
 
@@ -83,3 +84,14 @@ def test_rows_read_from_a_file_find_what_mapped_ones_find(fill, monkeypatch):
     passages = [Passage(NAMES[5], 1, 0, "", "", f"aspirin {'pain ' * 5}in the old")]
     stored = engine.vectors(index, passages)
     assert np.allclose(stored[passages[0].id]["dense"], rows(5, 2), atol=1e-3)
+
+
+def test_many_values_find_what_few_looked_up_one_by_one_find(fill, monkeypatch):
+    engine, index = fill("home")
+    wanted = [*NAMES[::2], "unknown"]
+    few = engine.fields(index, wanted, EVERYBODY)
+    assert few.keys() == set(NAMES[::2])
+    assert engine.fields(index, wanted, Access("stranger", frozenset({"secret"}))) == {}
+    monkeypatch.setattr(queries, "_FEW", 0)
+    assert engine.fields(index, wanted, EVERYBODY) == few
+    assert engine.fields(index, [], EVERYBODY) == {}

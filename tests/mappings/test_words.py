@@ -116,6 +116,6 @@ _ODD = (
 def test_runs_of_letters_are_taken_as_the_rules_take_them(text: str) -> None:
     by_the_rules = [text[start:end] for start, end in words._matches(text)]
     assert words._words(text) == by_the_rules
-    assert list(words._spans(text)) == list(words._matches(text))
+    assert [(start, end) for _, start, end in words._placed(text)] == list(words._matches(text))
     wanted = set(terms(text)[::2])
     assert words.places(text, wanted) == [(token.start, token.end) for token in tokens(text) if token.term in wanted]

@@ -42,7 +42,7 @@ def together(found: Iterator[DocumentBatch]) -> DocumentBatch:
 @pytest.fixture
 def cores(monkeypatch):
     """Two cores, whatever this machine has, and nothing is read by the first process that the second one could read."""
-    monkeypatch.setattr(second_process, "_cores", lambda: 2)
+    monkeypatch.setattr(second_process, "cores", lambda: 2)
 
 
 @pytest.fixture
@@ -143,6 +143,6 @@ def test_documents_that_are_not_read_start_no_process(nobody_starts):
 
 
 def test_one_core_has_no_use_for_a_second_process(nobody_starts, monkeypatch):
-    monkeypatch.setattr(second_process, "_cores", lambda: 1)
+    monkeypatch.setattr(second_process, "cores", lambda: 1)
     stored = notes(20)
     assert together(analyse_beside(batches(stored), NOTES, READER, LEAST_DOCUMENTS)) == analyse(stored, NOTES, READER)

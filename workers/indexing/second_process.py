@@ -19,6 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import IO, Any, Final
 
+from encoders.devices import cores
 from mappings.clinical.reading import ConceptReader, prepared_reader
 from mappings.collection import Collection
 from search.storage import StoredDocument
@@ -45,7 +46,7 @@ def analyse_beside(
     batches: _Batches, collection: Collection, reader: ConceptReader | None, documents: int
 ) -> Generator[DocumentBatch, None, None]:
     """Each batch as `analyse` gives it, in order; with the help of a second process if enough `documents` are to be read."""
-    process = _start() if reader and documents >= LEAST_DOCUMENTS and _cores() > 1 else None
+    process = _start() if reader and documents >= LEAST_DOCUMENTS and cores() > 1 else None
     if process is None or reader is None:
         yield from (analyse(batch, collection, reader) for batch in batches)
         return
@@ -112,10 +113,6 @@ class _SecondProcess:
             return pickle.load(_opened(self._process.stdout))  # noqa: S301 - written by our own process
         finally:
             self._receiving.release()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _start() -> subprocess.Popen[bytes] | None:

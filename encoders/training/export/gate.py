@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 from encoders.artifact import TOKENIZER, Artifact
+from encoders.devices import cores
 from encoders.pooling import pool, unit
-from encoders.runtime import BiEncoder, CrossEncoder, cores, open_session
+from encoders.runtime import BiEncoder, CrossEncoder, open_session
 from encoders.stances import StanceClassifier, apply_head, claim_inputs, load_head, support_odds
 from encoders.text import ModelTokenizer, Tokens, group_by_length, pad
 from encoders.training.export.graphs import get_result

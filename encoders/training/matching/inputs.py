@@ -161,8 +161,8 @@ def hash_trigrams(word: str) -> list[int]:
 
 
 def _number(texts: Sequence[str]) -> np.ndarray:
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    return np.asarray([numbers[text] for text in texts], np.int64)
+    numbers: dict[str, int] = {}
+    return np.asarray([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
 
 
 def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:

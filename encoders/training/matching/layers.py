@@ -77,7 +77,10 @@ def _pool_last(values: Tensor, lengths: Tensor, cells: int) -> Tensor:
 
 
 def read_once(read: Callable[..., Tensor], numbers: Tensor, *values: Tensor) -> Tensor:
-    """What `read` makes of each pair's values (b, …), computed once for all pairs whose text has the same number, (b,)."""
+    """What `read` makes of each pair's values (b, …), computed once for all pairs whose text has the same number, (b,).
+
+    The values are those of the first of these pairs, with its dropout.
+    """
     places = torch.arange(len(numbers), device=numbers.device)
     first = places.new_full((int(numbers.max()) + 1,), len(numbers)).scatter_reduce(0, numbers, places, "amin")
     return read(*(own[first] for own in values))[numbers]

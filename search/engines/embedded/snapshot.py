@@ -16,6 +16,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from encoders.devices import cores
 from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.cohorts.documents import SnapshotDocuments
@@ -23,10 +24,10 @@ from search.engines.embedded.queries import TantivyQueryCompiler, facet_of, face
 from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
 from search.engines.embedded.tokens.files import SnapshotTokens
-from search.engines.embedded.vectors.gathering import Rows, gather
 from search.engines.embedded.vectors.masks import SlotMasks
 from search.engines.embedded.vectors.nearest import nearest
 from search.engines.embedded.vectors.signs import SignBits, make_signs
+from search.engines.gathering import Rows, gather
 from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import (
@@ -47,13 +48,13 @@ _DECIMALS: Final = 4
 # Sums of float32 differ in the last bits by order; rounded, equal texts tie and their ids decide.
 _TOTAL: Final = " total"  # no field can have this name
 _COUNT: Final = {"value_count": {"field": "slot"}}
-_APART: Final = 400_000
-_THREADS: Final = 4
+_BESIDE_FROM: Final = 400_000
+"""From so many rows on, words are searched beside vectors."""
 
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="words")
+    return ThreadPoolExecutor(cores(), thread_name_prefix="words")
 
 
 class Snapshot:
@@ -107,8 +108,8 @@ class Snapshot:
         restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
         by_words = partial(self._by_words, request, compiler, restriction)
-        # Over many rows both halves take long and leave Python's lock to others; over few a thread costs what it saves.
-        waiting = _threads().submit(copy_context().run, by_words) if self._live >= _APART else None
+        # Over few rows a thread costs what it saves.
+        waiting = _threads().submit(copy_context().run, by_words) if self._live >= _BESIDE_FROM else None
         dense = {
             name: self._dense(name, vector, allowed, request.documents) for name, vector in request.vectors.items()
         }

@@ -32,7 +32,9 @@ _MAX_INFLATED_BYTES = 1_000_000
 
 
 class FrozenHit(NamedTuple):
-    """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one. A page has hundreds.
+    """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one.
+
+    A tuple, because every cursor has hundreds.
 
     `level` is the position of its level in the cursor's `levels`.
     """

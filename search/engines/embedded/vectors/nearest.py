@@ -1,8 +1,8 @@
 """Nearest neighbours by exhaustive search: an int8 scan of all rows selects candidates, float16 rows rank them.
 
 Measured with 384 dimensions: recall .9998 of the float32 order at 100, in a fraction of its time, under any filter. Of many
-rows only those are scanned whose signs differ least from the query's (`search.engines.embedded.vectors.signs`): of 222,528 rows
-with 300 claims, recall is .999, in a quarter of the time.
+rows only those are scanned whose signs differ least from the query's (`search.engines.embedded.vectors.signs`): of 1.57 million
+rows, 8,192 chosen ones hold .9985 of the 100 nearest to 60 claims.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Scans of many rows: inner products of int8 rows, how many bits of rows differ, and float16 rows as float32.
 
 `numkong` computes products and conversions where it is installed; numpy has the same results more slowly. Bits are counted by
-numpy alone: a word of 64 bits at a time over many rows, which takes half of what a call for each row takes.
+numpy alone: a word of 64 bits at a time over many rows, which takes half the time of a call for each row.
 """
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import import_module
@@ -17,6 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from encoders.devices import cores
+
 numkong: Any = import_module("numkong") if find_spec("numkong") else None  # not every machine has a wheel
 
 Words = NDArray[np.uint64]
@@ -26,7 +27,7 @@ _BIT_BLOCK: Final = 32_768
 """So many words at a time stay in a core's cache."""
 _PART_ROWS: Final = 400_000
 """As many rows are worth a thread of their own."""
-_PARTS: Final = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+_MOST_PARTS: Final = 4
 _ADDED: Final = 3
 """The counts of so many words fit into a byte."""
 
@@ -47,7 +48,7 @@ def plain_products(rows: Any, query: NDArray[np.int8]) -> Any:
 
 
 def widen(rows: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Float16 rows as float32; a tenth of the time where the processor does it."""
+    """Float16 rows as float32."""
     if numkong is None or not rows.size:
         return rows.astype(np.float32)
     return np.asarray(numkong.astype(rows, "float32"))
@@ -56,7 +57,7 @@ def widen(rows: NDArray[np.float16]) -> NDArray[np.float32]:
 def distances(bits: Words, query: Words) -> Distances:
     """How many bits of each column of `bits`, shape (words, n), differ from `query`, shape (words,)."""
     found = np.empty(bits.shape[1], np.uint16)
-    parts = min(_PARTS, 1 + len(found) // _PART_ROWS)
+    parts = min(_MOST_PARTS, cores(), 1 + len(found) // _PART_ROWS)
     bounds = [len(found) * part // parts for part in range(parts + 1)]
     count = partial(_count_bits, bits, query, found)
     others = [_helpers().submit(count, *pair) for pair in islice(pairwise(bounds), 1, None)]
@@ -68,7 +69,7 @@ def distances(bits: Words, query: Words) -> Distances:
 
 @cache
 def _helpers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_PARTS, thread_name_prefix="scan")
+    return ThreadPoolExecutor(cores(), thread_name_prefix="scan")
 
 
 def _count_bits(bits: Words, query: Words, found: Distances, first_row: int, end_row: int) -> None:

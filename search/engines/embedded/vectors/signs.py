@@ -92,8 +92,8 @@ def _farthest(own: Distances, count: int, most: int) -> np.uint16:
     sample = own[::_SAMPLED]
     if not len(sample):
         return _FAR
-    guess = int(np.partition(sample, place := min(count // _SAMPLED, len(sample) - 1))[place])
-    least = min(guess, most)
+    place = min(count // _SAMPLED, len(sample) - 1)
+    least = min(int(np.partition(sample, place)[place]), most)
     while least < most and np.count_nonzero(own <= np.uint16(least)) < count:
         least += 1
     while least > 0 and np.count_nonzero(own <= np.uint16(least - 1)) >= count:

@@ -1,4 +1,4 @@
-"""From rows to a ranking of passages: rows are fetched, best first, until enough distinct documents are among them."""
+"""From the rows of an index to a ranking of passages: they are fetched, best first, until enough distinct documents are among them."""
 
 from __future__ import annotations
 
