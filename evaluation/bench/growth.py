@@ -6,7 +6,7 @@ What a size was built for is removed once it is measured.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final
 
 from evaluation.bench.scale import bench_scale
@@ -15,8 +15,7 @@ from evaluation.bench.shared.scaled import place
 from search.settings import Settings
 
 LARGEST: Final = 1_000_000
-SMALLEST: Final = 10_000
-_STEPS: Final = (1.0, 3.0)
+SIZES: Final = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 KEPT: Final = (
     "p50_ms", "p95_ms", "bm25_p50_ms", "dense_p50_ms", "encode_p50_ms", "rss_mb", "anonymous_mb", "disk_mb", "recall",
     "build_seconds", "first_ms",
@@ -24,7 +23,7 @@ KEPT: Final = (
 
 
 def bench_growth(settings: Settings, windows: int = LARGEST) -> Report:
-    """The figures `NAME_WINDOWS` for 10,000, 30,000, 100,000 … windows, and for `windows` at the end."""
+    """The figures `NAME_WINDOWS` for each of `SIZES` that is smaller than `windows`, and for `windows`."""
     figures: dict[str, float] = {}
     for size in _sizes(windows):
         found = bench_scale(settings, size)["figures"]
@@ -33,9 +32,5 @@ def bench_growth(settings: Settings, windows: int = LARGEST) -> Report:
     return bench_report("growth", figures)
 
 
-def _sizes(largest: int) -> Iterator[int]:
-    decade = float(SMALLEST)
-    while decade < largest:
-        yield from (size for step in _STEPS if (size := round(step * decade)) < largest)
-        decade *= 10
-    yield largest
+def _sizes(largest: int) -> Sequence[int]:
+    return [*(size for size in SIZES if size < largest), largest]

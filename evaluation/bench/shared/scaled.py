@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -52,9 +53,13 @@ def place(settings: Settings, windows: int) -> Settings:
     return replace(settings, home=home(settings).home / f"scaled-{windows}", opensearch="")
 
 
-def is_built(settings: Settings, windows: int) -> bool:
-    """Whether the home that holds so many windows is there."""
-    return (place(settings, windows).home / _COMPLETE).is_file()
+def build_seconds(settings: Settings, windows: int) -> float:
+    """How long it took to index so many windows with ready vectors; they must be there."""
+    return float(json.loads((place(settings, windows).home / _COMPLETE).read_text())["seconds"])
+
+
+def _is_built(chosen: Settings) -> bool:
+    return (chosen.home / _COMPLETE).is_file()
 
 
 def open_scaled(settings: Settings, task: Task, windows: int) -> tuple[Medley, Path]:
@@ -63,7 +68,7 @@ def open_scaled(settings: Settings, task: Task, windows: int) -> tuple[Medley, P
     The file has float16 rows in the order of documents; `rows.npy` beside it the document's number of each.
     """
     chosen = place(settings, windows)
-    if not is_built(settings, windows):
+    if not _is_built(chosen):
         real = open_corpus(task.corpus, replace(settings, opensearch=""))
         shutil.rmtree(chosen.home, ignore_errors=True)
         _build(Medley.open(chosen), real, task.corpus.name, windows)
@@ -77,7 +82,7 @@ def _build(medley: Medley, real: Medley, name: str, windows: int) -> None:
     dimension = texts[0].vectors.shape[1]
     index = medley.engine.create(NAME, {"dense": (fingerprint, dimension)}).index
     home_folder, numbers = medley.settings.home, []
-    made = _entries(texts, windows, collection)
+    made, started = _entries(texts, windows, collection), time.perf_counter()
     with medley.engine.writer(index) as writer, (home_folder / "exact.f16").open("wb") as exact:
         waiting = documents = 0
         while batch := list(islice(made, BATCH)):
@@ -93,7 +98,8 @@ def _build(medley: Medley, real: Medley, name: str, windows: int) -> None:
         writer.commit()
     medley.engine.publish(index)
     np.save(home_folder / "rows.npy", np.concatenate(numbers))
-    (home_folder / _COMPLETE).write_text(json.dumps({"documents": documents, "windows": sum(map(len, numbers))}))
+    told = {"documents": documents, "windows": sum(map(len, numbers)), "seconds": time.perf_counter() - started}
+    (home_folder / _COMPLETE).write_text(json.dumps(told))
 
 
 def _read(medley: Medley, name: str) -> Iterator[RealText]:
