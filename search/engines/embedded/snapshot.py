@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import orjson
@@ -43,6 +43,7 @@ from search.query import (
     counted_field,
 )
 
+_Answer = TypeVar("_Answer")
 _FACET_FETCH: Final = 1_000
 _DECIMALS: Final = 4
 # Sums of float32 differ in the last bits by order; rounded, equal texts tie and their ids decide.
@@ -55,6 +56,11 @@ _BESIDE_FROM: Final = 400_000
 @cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), thread_name_prefix="words")
+
+
+def _beside(leg: Callable[[], _Answer]) -> Future[_Answer]:
+    """What `leg` answers, in a thread of its own."""
+    return _threads().submit(copy_context().run, leg)
 
 
 class Snapshot:
@@ -108,13 +114,13 @@ class Snapshot:
         restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
         by_words = partial(self._by_words, request, compiler, restriction)
-        # Over few rows a thread costs what it saves.
-        waiting = _threads().submit(copy_context().run, by_words) if self._live >= _BESIDE_FROM else None
-        dense = {
-            name: self._dense(name, vector, allowed, request.documents) for name, vector in request.vectors.items()
-        }
-        answer = waiting.result() if waiting else by_words()
-        return replace(answer, rankings={**answer.rankings, **dense})
+        # A thread costs what it saves beside few rows, except where vectors of two fields are scanned.
+        words = _beside(by_words) if self._live >= _BESIDE_FROM else None
+        scans = [partial(self._dense, *item, allowed, request.documents) for item in request.vectors.items()]
+        others = [_beside(scan) for scan in scans[1:]]
+        dense = [*(scan() for scan in scans[:1]), *(other.result() for other in others)]
+        answer = words.result() if words else by_words()
+        return replace(answer, rankings={**answer.rankings, **dict(zip(request.vectors, dense, strict=True))})
 
     def _by_words(self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None) -> LegsAnswer:
         """The answer without the legs of vectors."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import json
 import math
 import os
 import secrets
@@ -18,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import orjson
 
 from mappings.documents import Access
 from mappings.errors import Forbidden, InvalidInput
@@ -29,6 +30,8 @@ MAX_CHARACTERS = 6_000
 _SIGNATURE_BYTES = 16
 _FIELDS = 9
 _MAX_INFLATED_BYTES = 1_000_000
+_COMPRESSION = 6
+"""The most costs half a millisecond more, for half a percent."""
 
 
 class FrozenHit(NamedTuple):
@@ -110,8 +113,8 @@ def _encode(cursor: Cursor, key: bytes) -> str:
         for item in cursor.items
     ]
     fields = [cursor.index, cursor.query, cursor.access, items, "".join(cursor.shown), cursor.issued, cursor.beyond]
-    fields += [cursor.least, cursor.levels]
-    body = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), 9)
+    fields += [cursor.least, list(map(list, cursor.levels))]
+    body = zlib.compress(orjson.dumps(fields, option=orjson.OPT_SERIALIZE_NUMPY), _COMPRESSION)
     return base64.urlsafe_b64encode(_signature(body, key) + body).decode().rstrip("=")
 
 
@@ -151,7 +154,7 @@ def _decode(text: str, key: bytes) -> Cursor:
         raise wrong from None
     if not hmac.compare_digest(raw[:_SIGNATURE_BYTES], _signature(raw[_SIGNATURE_BYTES:], key)):
         raise wrong
-    fields = json.loads(zlib.decompressobj().decompress(raw[_SIGNATURE_BYTES:], _MAX_INFLATED_BYTES))
+    fields = orjson.loads(zlib.decompressobj().decompress(raw[_SIGNATURE_BYTES:], _MAX_INFLATED_BYTES))
     if len(fields) != _FIELDS:  # issued by an earlier release
         raise wrong
     return _parse(fields)

@@ -96,13 +96,12 @@ def next_cursor(
 
 def _freeze(rest: Sequence[Candidate]) -> tuple[tuple[cursors.FrozenHit, ...], tuple[cursors.FrozenLevel, ...]]:
     """The hits that are still to be shown, and their levels."""
-    levels: dict[cursors.FrozenLevel, int] = {}
+    levels: dict[tuple[Level, str, float], int] = {}
     items = []
     for item in rest:
-        level = cursors.FrozenLevel(*item.level, item.stage, _weight(item))
-        place = levels.setdefault(level, len(levels))
+        place = levels.setdefault((item.level, item.stage, _weight(item)), len(levels))
         items.append(cursors.FrozenHit(item.passage, item.score, _logit(item), place))
-    return tuple(items), tuple(levels)
+    return tuple(items), tuple(cursors.FrozenLevel(*level, stage, weight) for level, stage, weight in levels)
 
 
 def _logit(item: Candidate) -> float | None:
