@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
+from encoders.training.export.service import export_run
 from encoders.training.kinds import load_any_recipe
 from encoders.training.matching.recipe import NAMES, MatcherRecipe, parse_matcher_recipe
 from encoders.training.recipe import Recipe, Share
@@ -31,6 +33,19 @@ def test_every_model_has_a_recipe_that_shows_texts_alone(name: str) -> None:
 def test_recipes_of_other_kinds_are_theirs() -> None:
     assert isinstance(load_any_recipe("capr-bi"), Recipe)
     assert {path.stem for path in RECIPES.glob("matcher-*.toml")} == {f"matcher-{name}" for name in NAMES}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"), [("matcher-har", "--systems"), ("cdv-fasttext", "into the folder `model` of the run")]
+)
+def test_a_run_that_is_not_exported_says_where_its_model_is(tmp_path: Path, recipe: str, said: str) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    report = {"recipe": load_any_recipe(recipe).as_json(), "pairs": {}, "data": {}, "steps": 1, "best_step": 1}
+    (run / "report.json").write_bytes(orjson.dumps({**report, "held_out": {}}))
+    with pytest.raises(InvalidInput, match=said):
+        export_run(run, tmp_path, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_setting_is_changed_by_name() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import orjson
 
@@ -22,9 +22,11 @@ from encoders.training.architectures.bases import describe_base, resolve_base
 from encoders.training.architectures.checkpoint import Checkpoint, load_checkpoint
 from encoders.training.architectures.families import max_positions
 from encoders.training.data.batches import load_pairs, render_text
+from encoders.training.discourse.recipe import KIND as DISCOURSE
 from encoders.training.export.gate import GateQuery
 from encoders.training.export.vocabulary import find_used_tokens, trim_vocabulary
 from encoders.training.export.writer import check_target, write_artifact
+from encoders.training.matching.recipe import KIND as MATCHER
 from encoders.training.recipe import Recipe, parse_recipe
 from encoders.training.run_folder import CHECKPOINT, LOG, REPORT, is_run, read_log
 from encoders.training.runs.parents import read_source_ancestry
@@ -85,17 +87,25 @@ def export_model(
     return artifact
 
 
+_NOT_EXPORTED: Final = {
+    MATCHER: "a matching network is there to be compared with (`medley evaluate medquad --systems`), and is not served",
+    DISCOURSE: "training has written the model already, into the folder `model` of the run",
+}
+
+
 def export_run(
     run: Path, data: Path, out: Path, texts: int = 192, queries: int = 192, serving: Serving = Serving()
 ) -> Artifact:
     """Export `run/checkpoint` to `out`; of the held-out pairs in `data` the gate gets `texts` and judged `queries`.
 
     Of a model that reads longer passages than others of its kind it gets as many fewer: it reads as many tokens.
-    Raises `NotFound` for an unfinished run, `InvalidInput` if `out` is not a model directory, and `ModelError` if the gate
-    fails.
+    Raises `NotFound` for an unfinished run, `InvalidInput` if `out` is not a model directory or the run is of a kind that
+    is not exported, and `ModelError` if the gate fails.
     """
     check_target(out, run)
     report = _read_report(run)
+    if reason := _NOT_EXPORTED.get(report["recipe"].get("kind")):
+        raise InvalidInput(f"{run} is not exported: {reason}", field="checkpoint")
     recipe = parse_recipe(report["recipe"], out.name)
     own = recipe.kind == "stance-classifier"
     pairs = _interleave(load_pairs(data, recipe, "held-out").values(), alone=own)
