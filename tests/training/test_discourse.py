@@ -176,7 +176,14 @@ def test_the_plan_shows_each_document_once_an_epoch_and_never_changes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"entities": "words", "dimension": WIDTH}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"entities": "words", "dimension": WIDTH},
+        {"entities": "words", "aspects": "words", "dimension": WIDTH},
+    ],
+)
 def test_a_trained_model_finds_passages_by_entity_and_aspect(tmp_path: Path, changes: dict[str, Any]) -> None:
     recipe = replace(some_recipe(tmp_path), **changes)
     report = train_discourse(recipe, tmp_path, tmp_path / "run")
@@ -308,7 +315,7 @@ def test_the_shipped_recipe_is_the_papers_but_for_its_length() -> None:
     assert (recipe.name_bits, recipe.name_hashes, recipe.name_batch, recipe.name_dropout) == (1024, 5, 128, 0.5)
 
 
-def test_entities_by_words_are_the_mean_of_the_mention(tmp_path: Path) -> None:
+def test_names_by_words_are_the_mean_of_the_mention(tmp_path: Path) -> None:
     ort = pytest.importorskip("encoders.onnx").ort
     words = write_words(tmp_path / "words.npz")
     model = WordMean(WIDTH)
@@ -324,8 +331,9 @@ def test_entities_by_words_are_the_mean_of_the_mention(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[0], unit(-by_hand[None])[0], atol=1e-5)
 
 
-def test_words_of_another_dimension_can_not_be_entities(tmp_path: Path) -> None:
-    recipe = replace(some_recipe(tmp_path), entities="words")
+@pytest.mark.parametrize("slot", ["entities", "aspects"])
+def test_words_of_another_dimension_can_not_be_names(tmp_path: Path, slot: str) -> None:
+    recipe = replace(some_recipe(tmp_path), **{slot: "words"})
     with pytest.raises(InvalidInput, match="the words have 12 dimensions"):
         train_discourse(recipe, tmp_path, tmp_path / "run")
     assert not (tmp_path / "run").exists()

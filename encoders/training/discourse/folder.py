@@ -43,7 +43,7 @@ class DiscourseParts:
     """What was trained: the embeddings of names with the vectors of the known ones, the document encoder, the vectors of words."""
 
     entities: NameEncoder | WordMean
-    aspects: NameEncoder
+    aspects: NameEncoder | WordMean
     spaces: tuple[NameSpace, NameSpace]
     documents: DocumentEncoder
     words: WordVectors

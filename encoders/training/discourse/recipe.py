@@ -41,8 +41,9 @@ class DiscourseRecipe:
     `heading` is that of texts that have none, which without it are left out. With `linked` a sentence also tells of the
     conditions that it names, beside its title's (equation 15). `descriptions` are those whose titles and texts
     describe entities, for the entity embedding alone. With `entities = "words"` an entity has the mean of its mention's
-    words instead, which is not learned, and `dimension` is that of the words. A setting that begins with `name_` is of
-    the embeddings: a name's id is a Bloom filter of `name_bits` bits with `name_hashes` hashes. `hidden` is the width of
+    words instead, and with `aspects = "words"` an aspect that of its heading's: they are not learned, so a name that no
+    document has lies beside those that share its words, and `dimension` is that of the words. A setting that begins with
+    `name_` is of the embeddings: a name's id is a Bloom filter of `name_bits` bits with `name_hashes` hashes. `hidden` is the width of
     the document's LSTM in each direction, `discourse` that of the discourse vector, `dimension` that of an entity's and an
     aspect's vector, each. With `centred` the embeddings of names are taken relative to their mean and to unit length, so that
     entity and aspect count alike in the cosine; without, as the paper has them.
@@ -59,6 +60,7 @@ class DiscourseRecipe:
     documents: tuple[str, ...]
     descriptions: tuple[str, ...] = ()
     entities: str = EMBEDDED
+    aspects: str = EMBEDDED
     heading: str = ""
     most_passages: int = 0
     linked: bool = False
@@ -96,7 +98,8 @@ class DiscourseRecipe:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, (KIND,))
         check_choice("device", self.device, ("auto", "cpu", "cuda"))
-        check_choice("entities", self.entities, (EMBEDDED, BY_WORDS))
+        for name in ("entities", "aspects"):
+            check_choice(name, getattr(self, name), (EMBEDDED, BY_WORDS))
         check_choice("sentences", self.sentences, (BY_WORDS, POOLED))
         for name in ("name", "words", "heading", "base"):
             check_text(name, getattr(self, name))

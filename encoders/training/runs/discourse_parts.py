@@ -33,16 +33,20 @@ ReadSentences = Callable[[Sequence[str]], Floats]
 """The vectors of sentences, shape (sentences, d)."""
 
 
-def train_names(setup: DiscourseSetup, out: Path, log: Log) -> tuple[NameEncoder | WordMean, NameEncoder]:
-    """The embeddings of entities and of aspects; the former are not trained where they are means of words."""
-    by_words = setup.recipe.entities == BY_WORDS
-    entities = (
-        WordMean(setup.words.dimension) if by_words else _train_part(setup, setup.entities, out / ENTITY_PART, log)
+def train_names(setup: DiscourseSetup, out: Path, log: Log) -> tuple[NameEncoder | WordMean, NameEncoder | WordMean]:
+    """The embeddings of entities and of aspects; those that are means of words are not trained."""
+    recipe = setup.recipe
+    return (
+        _train_part(setup, recipe.entities, setup.entities, out / ENTITY_PART, log),
+        _train_part(setup, recipe.aspects, setup.aspects, out / ASPECT_PART, log),
     )
-    return entities, _train_part(setup, setup.aspects, out / ASPECT_PART, log)
 
 
-def _train_part(setup: DiscourseSetup, texts: Sequence[NamedText], folder: Path, log: Log) -> NameEncoder:
+def _train_part(
+    setup: DiscourseSetup, form: str, texts: Sequence[NamedText], folder: Path, log: Log
+) -> NameEncoder | WordMean:
+    if form == BY_WORDS:
+        return WordMean(setup.words.dimension)
     recipe = setup.recipe.of_names()
     torch.manual_seed(recipe.seed)
     model = NameEncoder(recipe, setup.words.dimension).to(setup.device)

@@ -87,10 +87,8 @@ def prepare_discourse(
         for name, texts in corpora.items():
             check_corpus(name, texts, evaluated)
     words = open_words(recipe.words)
-    if recipe.entities == BY_WORDS and words.dimension != recipe.dimension:
-        message = (
-            f"the words have {words.dimension} dimensions; entities that are means of words need dimension to be that"
-        )
+    if BY_WORDS in (recipe.entities, recipe.aspects) and words.dimension != recipe.dimension:
+        message = f"the words have {words.dimension} dimensions; names that are means of words need dimension to be that"
         raise InvalidInput(message, field="dimension")
     hashes = {name: digest(labels / "corpora" / f"{name}.jsonl") for name in corpora}
     identities = _identify(recipe, {**hashes, "words": words.fingerprint}, out)
