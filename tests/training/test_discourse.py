@@ -307,9 +307,10 @@ def test_several_processes_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert not (tmp_path / "run").exists()
 
 
-def test_the_shipped_recipe_is_the_papers_but_for_its_length() -> None:
+def test_the_shipped_recipe_is_the_papers_but_for_its_length_and_its_names() -> None:
     recipe = load_any_recipe("cdv-fasttext")
     assert isinstance(recipe, DiscourseRecipe)
+    assert (recipe.entities, recipe.aspects) == ("words", "words")
     wanted = {"hidden": 512, "discourse": 256, "dimension": 128, "batch": 16, "learning_rate": 1e-3, "decay": 0.975}
     assert wanted.items() <= recipe.as_json().items()
     assert (recipe.name_bits, recipe.name_hashes, recipe.name_batch, recipe.name_dropout) == (1024, 5, 128, 0.5)

@@ -88,7 +88,9 @@ def prepare_discourse(
             check_corpus(name, texts, evaluated)
     words = open_words(recipe.words)
     if BY_WORDS in (recipe.entities, recipe.aspects) and words.dimension != recipe.dimension:
-        message = f"the words have {words.dimension} dimensions; names that are means of words need dimension to be that"
+        message = (
+            f"the words have {words.dimension} dimensions; names that are means of words need dimension to be that"
+        )
         raise InvalidInput(message, field="dimension")
     hashes = {name: digest(labels / "corpora" / f"{name}.jsonl") for name in corpora}
     identities = _identify(recipe, {**hashes, "words": words.fingerprint}, out)
