@@ -55,11 +55,13 @@ def place(settings: Settings, windows: int) -> Settings:
 
 def build_seconds(settings: Settings, windows: int) -> float:
     """How long it took to index so many windows with ready vectors; they must be there."""
-    return float(json.loads((place(settings, windows).home / _COMPLETE).read_text())["seconds"])
+    return float(_told(place(settings, windows))["seconds"])
 
 
-def _is_built(chosen: Settings) -> bool:
-    return (chosen.home / _COMPLETE).is_file()
+def _told(chosen: Settings) -> dict[str, float]:
+    """What a home that is complete says of itself; empty for any other."""
+    file = chosen.home / _COMPLETE
+    return json.loads(file.read_text()) if file.is_file() else {}
 
 
 def open_scaled(settings: Settings, task: Task, windows: int) -> tuple[Medley, Path]:
@@ -68,7 +70,7 @@ def open_scaled(settings: Settings, task: Task, windows: int) -> tuple[Medley, P
     The file has float16 rows in the order of documents; `rows.npy` beside it the document's number of each.
     """
     chosen = place(settings, windows)
-    if not _is_built(chosen):
+    if "seconds" not in _told(chosen):
         real = open_corpus(task.corpus, replace(settings, opensearch=""))
         shutil.rmtree(chosen.home, ignore_errors=True)
         _build(Medley.open(chosen), real, task.corpus.name, windows)
