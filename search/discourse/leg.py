@@ -21,13 +21,15 @@ def asked_slots(
 ) -> QuerySlots | None:
     """The slots that the leg is asked by.
 
-    None where the index has no such vectors, the leg has no weight in the collection, or the query has neither slot.
+    None where the index has no such vectors, the leg has no weight in the collection, or the query has neither slot; and where
+    none was typed, unless its text names both: one alone says too little of what is asked.
     """
     if DISCOURSE not in meta.encoders or not collection.fusion.weights.get(DISCOURSE, 0.0) > 0:
         return None
     free = parse(clean(query.text), collection.fields).free
     slots = read_slots(query, free, reader, collection.reads_queries and not query.plain)
-    return slots if any(slots) else None
+    typed = clean(query.entity).strip() or clean(query.aspect).strip()
+    return slots if all(slots) or typed else None
 
 
 def encode_slots(

@@ -98,6 +98,14 @@ def test_free_text_asks_it_by_what_it_names_and_other_text_does_not(medley):
     assert of_leg(ask(medley, "joint rest")) == {}
 
 
+def test_one_slot_asks_it_if_it_was_typed(medley):
+    assert of_leg(ask(medley, entity="gout"))
+    assert of_leg(ask(medley, aspect="treatment"))
+    assert of_leg(ask(medley, "news about gout")) == {}
+    assert of_leg(ask(medley, "new treatments")) == {}
+    assert of_leg(ask(medley, "new treatments", entity="gout"))
+
+
 def test_queries_that_are_understood_alike_but_ask_other_slots_share_no_answer(medley):
     one = ask(medley, entity="gout", aspect="asthma")
     other = ask(medley, entity="gout asthma")
