@@ -39,7 +39,7 @@ IN_ARTICLES = "in whole articles"
 _FULL = "64 candidates, where ours are found among all passages: an easier task than this table's"
 PUBLISHED = (*published_rows("capr", "MedQuAD"), *published_rows("cdv", "MedQuAD"))
 _TRAINED = "trained on MedQuAD's other documents"
-_ASPECTS = "so not zero-shot like the published rows"
+_NOT_ZERO_SHOT = "so not zero-shot like the published rows"
 
 
 def tasks(settings: Settings, full: bool = False, baseline: str = "", discourse: bool = False) -> list[Task]:
@@ -54,6 +54,7 @@ def tasks(settings: Settings, full: bool = False, baseline: str = "", discourse:
     passages = [passage for passage in _passages(articles, judged) if full or passage.id in judged]
     texts = {passage.id: passage.text for passage in passages}
     strict = {query.id: dict.fromkeys(query.relevant, 1) for query in queries}
+    others = _other_articles(queries, articles, judged)
     main = Task(
         suite="medquad-full" if full else "medquad",
         corpus=_corpus("medquad-full" if full else "medquad", passages, titled=False),
@@ -65,15 +66,15 @@ def tasks(settings: Settings, full: bool = False, baseline: str = "", discourse:
         published=tuple(replace(row, note=f"{row.note}; {_FULL}") for row in PUBLISHED) if full else PUBLISHED,
         notes=_notes(full, len(passages)),
         reference=not full,
-        trained=f"{_TRAINED}; {_known_templates(queries, articles, judged):.1%} of the test questions use a template "
+        trained=f"{_TRAINED}; {_known_templates(queries, others):.1%} of the test questions use a template "
         "that those documents' questions use, too, such as 'what is (are) X ?'",
     )
     slots = tuple(Question(query.id, entity=query.entity, aspect=query.aspect_heading) for query in queries)
     titled = replace(main, variant="with document title", corpus=_corpus(f"{main.suite}-titled", passages, titled=True))
-    known = (
-        f"{_TRAINED}, by whose names {_known_aspects(queries, articles, judged):.1%} of the questions call their aspect"
+    known = f"{_TRAINED}, by whose names {_known_aspects(queries, others):.1%} of the questions call their aspect"
+    by_slots = replace(
+        main, variant="entity + aspect", questions=slots, leads=not full, trained=f"{known}: {_NOT_ZERO_SHOT}"
     )
-    by_slots = replace(main, variant="entity + aspect", questions=slots, leads=not full, trained=f"{known}: {_ASPECTS}")
     if not full:
         by_slots = replace(
             by_slots,
@@ -133,27 +134,28 @@ def _baselines(main: Task, by_slots: Task, name: str) -> list[Task]:
     return list(found) if name else []
 
 
-def _known_templates(
+def _other_articles(
     queries: Iterable[HealthQuestion], articles: Iterable[HealthArticle], judged: Mapping[str, JudgedPassage]
-) -> float:
-    """The share of the questions whose template a question of the documents has that neither hold nor are about what is judged."""
-    asked = [EntityQuestion(query.question, query.entity) for query in queries]
+) -> list[HealthArticle]:
+    """The articles that neither hold nor are about what is judged."""
     documents = {passage.article for passage in judged.values()}
     entities = {
-        plain(name) for name in (*(passage.entity for passage in judged.values()), *(item.entity for item in asked))
+        plain(name) for name in (*(passage.entity for passage in judged.values()), *(item.entity for item in queries))
     }
-    others = (article for article in articles if article.id not in documents and plain(article.title) not in entities)
+    return [item for item in articles if item.id not in documents and plain(item.title) not in entities]
+
+
+def _known_templates(queries: Iterable[HealthQuestion], others: Iterable[HealthArticle]) -> float:
+    """The share of the questions whose template a question of the other articles has."""
+    asked = [EntityQuestion(query.question, query.entity) for query in queries]
     return share_known(
         asked, (EntityQuestion(item.question, article.title) for article in others for item in article.passages)
     )
 
 
-def _known_aspects(
-    queries: Sequence[HealthQuestion], articles: Iterable[HealthArticle], judged: Mapping[str, JudgedPassage]
-) -> float:
-    """The share of the questions whose aspect is called as documents that hold nothing that is judged call one."""
-    documents = {passage.article for passage in judged.values()}
-    named = {part.question_type for article in articles if article.id not in documents for part in article.passages}
+def _known_aspects(queries: Sequence[HealthQuestion], others: Iterable[HealthArticle]) -> float:
+    """The share of the questions that call their aspect by a name that the other articles have for one."""
+    named = {part.question_type for article in others for part in article.passages}
     return sum(query.aspect_heading in named for query in queries) / max(len(queries), 1)
 
 
