@@ -55,7 +55,7 @@ _BESIDE_FROM: Final = 400_000
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(cores(), thread_name_prefix="words")
+    return ThreadPoolExecutor(cores(), thread_name_prefix="words-and-vectors")
 
 
 def _beside(leg: Callable[[], _Answer]) -> Future[_Answer]:

@@ -57,7 +57,7 @@ def _scan(coarse: Any, scale: Any, slots: Slots, query: NDArray[np.float32]) -> 
     """The approximate score of each of `slots`, up to a constant factor of the query."""
     small = np.rint(query * (127 / max(float(np.abs(query).max()), 1e-9))).astype(np.int8)
     if len(slots) < _GATHER_BELOW * len(coarse):
-        # `take` copies whole rows; an index would copy them value by value, in four to six times the time.
+        # `take` was two to six times as fast as an index.
         return _scaled(products(coarse.take(slots, axis=0), small), scale.take(slots))
     scores = _scaled(products(coarse, small), scale[:, 0])
     return scores if len(slots) == len(coarse) else scores[slots]
