@@ -115,7 +115,11 @@ _ODD = (
 @given(st.text(st.sampled_from(_ODD), max_size=40))
 def test_runs_of_letters_are_taken_as_the_rules_take_them(text: str) -> None:
     by_the_rules = [text[start:end] for start, end in words._matches(text)]
-    assert words._words(text) == by_the_rules
-    assert [(start, end) for _, start, end in words._placed(text)] == list(words._matches(text))
+    placed = [
+        (start + first, start + end) for start, run in words._placed_runs(text) for first, end in words._places_in(run)
+    ]
+    assert [text[start:end] for start, end in placed] == by_the_rules
+    assert placed == list(words._matches(text))
+    assert [run for _, run in words._placed_runs(text)] == words._runs(text)
     wanted = set(terms(text)[::2])
     assert words.places(text, wanted) == [(token.start, token.end) for token in tokens(text) if token.term in wanted]

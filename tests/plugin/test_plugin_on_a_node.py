@@ -96,6 +96,20 @@ def test_a_cluster_that_does_not_trust_the_server_says_what_to_set(world: World)
     world.plugin("remove")
 
 
+def test_a_cluster_that_forbids_models_outside_of_it_says_what_to_set(world: World) -> None:
+    forbidding = "plugins.ml_commons.remote_inference.enabled"
+    before = world.left()
+    world.send("PUT", "/_cluster/settings", {"persistent": {forbidding: False}})
+    message = world.refused("install", "--trust")
+    assert (
+        f'the cluster forbids models outside of it: have an administrator send PUT /_cluster/settings {{"persistent": {{"{forbidding}": true}}}}'
+        in message
+    )
+    world.plugin("remove")
+    world.send("PUT", "/_cluster/settings", {"persistent": {forbidding: None}})
+    assert world.left() == before
+
+
 def test_what_is_installed_twice_is_unchanged_and_removed_without_a_trace(world: World) -> None:
     before = world.left()
     assert "nothing of medley-abstracts is installed" in world.refused("upgrade")

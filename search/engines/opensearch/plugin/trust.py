@@ -15,9 +15,11 @@ from search.engines.opensearch.plugin.resources import PluginPlan
 
 REGEX: Final = "plugins.ml_commons.trusted_connector_endpoints_regex"
 PRIVATE: Final = "plugins.ml_commons.connector.private_ip_enabled"
+REMOTE: Final = "plugins.ml_commons.remote_inference.enabled"
 _PRIVATE_SET: Final = "Allowed private addresses."
 _LIST_WAS: Final = "Trusted before: {}."
 _SIGNS: Final = ("trusted connector endpoint", "private ip")
+_FORBIDDEN: Final = "remote inference is currently disabled"
 
 
 def needed_settings(cluster: Cluster, plan: PluginPlan) -> dict[str, Any]:
@@ -91,6 +93,12 @@ def explain_refusal(error: MedleyError, plan: PluginPlan) -> MedleyError:
             f"the model server at {plan.endpoint} wants a token: make one with `medley tokens add` where it runs, and name the "
             "file that holds it in MEDLEY_INFERENCE_TOKEN_FILE",
             field="MEDLEY_INFERENCE_TOKEN_FILE",
+        )
+    if _FORBIDDEN in error.message.lower():  # OpenSearch's own message names a setting that it does not have
+        return InvalidInput(
+            f"the cluster forbids models outside of it: have an administrator send PUT /_cluster/settings "
+            f"{json.dumps({'persistent': {REMOTE: True}})}",
+            field="opensearch",
         )
     if not any(sign in error.message.lower() for sign in _SIGNS):
         return error
