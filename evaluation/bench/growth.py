@@ -18,7 +18,7 @@ LARGEST: Final = 1_000_000
 SIZES: Final = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 KEPT: Final = (
     "p50_ms", "p95_ms", "bm25_p50_ms", "dense_p50_ms", "encode_p50_ms", "rss_mb", "anonymous_mb", "disk_mb", "recall",
-    "build_seconds", "first_ms",
+    "build_seconds", "first_ms", "prepare_seconds",
 )  # fmt: skip
 
 

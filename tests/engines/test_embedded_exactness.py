@@ -21,8 +21,8 @@ from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
 from search.engines.embedded.vectors import scans
-from search.engines.embedded.vectors.nearest import nearest
-from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs, pack_signs
+from search.engines.embedded.vectors.nearest import Preselection, nearest
+from search.engines.embedded.vectors.signs import SignBits, Signs, nearest_by_signs, pack_signs
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery
 
@@ -122,7 +122,7 @@ def test_signs_choose_among_many_rows_and_change_hardly_anything(share, library,
     vectors = centres[np.arange(90_000) % 40] + 0.9 * unit_rows(6, 90_000, 96)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors[::1_000] = np.nan
-    parts, known = quantise(vectors), SignBits(96)
+    parts, known = quantise(vectors), Preselection(96)
     allowed = np.sort(np.random.default_rng(7).permutation(90_000)[: int(90_000 * share)])
     recalls = []
     for query in centres[:8] + 0.5 * unit_rows(8, 8, 96):
@@ -139,13 +139,13 @@ def test_signs_grow_with_the_slots_and_serve_older_snapshots():
     vectors[[3, 400]] = np.nan
     _, coarse, scale = quantise(vectors)
     known = SignBits(20)
-    first, empty = known.of(coarse[:300], scale[:300])
+    first, empty, *_ = known.of(coarse[:300], scale[:300])
     assert (first.shape, empty.tolist()) == ((1, 300), [3])
     first = first.copy()
-    every, empty = known.of(coarse, scale)
+    every, empty, *_ = known.of(coarse, scale)
     assert (every.shape, empty.tolist()) == ((1, 500), [3, 400])
     assert np.array_equal(unpacked(every.T)[:, :20], coarse > 0)
-    older, empty = known.of(coarse[:300], scale[:300])
+    older, empty, *_ = known.of(coarse[:300], scale[:300])
     assert (np.array_equal(older, first), empty.tolist()) == (True, [3])
 
 
@@ -195,11 +195,11 @@ def test_the_nearest_by_signs_are_all_up_to_one_distance(every):
     bits = np.ascontiguousarray(pack_signs(vectors).T)
     own = ((vectors > 0) != (query > 0)).sum(1)
     own[empty] = 1_000
-    found = nearest_by_signs((bits, empty), allowed, query, 50)
+    found = nearest_by_signs(Signs(bits, empty, 70_000, None), allowed, query, 50)
     assert found.tolist() == allowed[own[allowed] <= np.sort(own[allowed])[49]].tolist()
-    rest = nearest_by_signs((bits, empty), allowed, query, len(allowed))
+    rest = nearest_by_signs(Signs(bits, empty, 70_000, None), allowed, query, len(allowed))
     assert rest.tolist() == np.setdiff1d(allowed, empty).tolist()  # rows without a vector are never needed
-    assert nearest_by_signs((bits, empty), allowed[:0], query, 50).tolist() == []
+    assert nearest_by_signs(Signs(bits, empty, 70_000, None), allowed[:0], query, 50).tolist() == []
 
 
 def test_float16_rows_are_widened_exactly(monkeypatch):

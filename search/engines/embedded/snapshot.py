@@ -25,8 +25,7 @@ from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
 from search.engines.embedded.tokens.files import SnapshotTokens
 from search.engines.embedded.vectors.masks import SlotMasks
-from search.engines.embedded.vectors.nearest import nearest
-from search.engines.embedded.vectors.signs import SignBits, make_signs
+from search.engines.embedded.vectors.nearest import Preselection, nearest
 from search.engines.gathering import Rows, gather
 from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
@@ -64,12 +63,16 @@ def _beside(leg: Callable[[], _Answer]) -> Future[_Answer]:
 
 
 class Snapshot:
-    """A searcher on one commit, its slots, and the cached slots of filters and access; `earlier` tables and signs are used on."""
+    """A searcher on one commit, its slots, and the cached slots of filters and access; what the `earlier` one made is used on."""
 
     def __init__(
         self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int, earlier: Snapshot | None
     ) -> None:
-        self.signs: dict[str, SignBits] = earlier.signs if earlier else make_signs(description.dimensions)
+        self.preselections: Mapping[str, Preselection] = (
+            earlier.preselections
+            if earlier
+            else {name: Preselection(size) for name, size in description.dimensions.items()}
+        )
         self.description = description
         self._index = index
         self._searcher = index.searcher()
@@ -242,7 +245,7 @@ class Snapshot:
         check_query_vector(self.meta.index, self.description.dimensions, name, vector)
 
         def fetch(limit: int) -> Rows:
-            slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit, self.signs[name])
+            slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit, self.preselections[name])
             return slots.tolist(), scores.astype(np.float64)
 
         spread = max(1.0, min(4.0, self._live / max(self.meta.documents, 1)))

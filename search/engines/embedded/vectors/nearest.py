@@ -2,7 +2,8 @@
 
 Measured with 384 dimensions: recall .9998 of the float32 order at 100, in a fraction of its time, under any filter. Of many
 rows only those are scanned whose signs differ least from the query's (`search.engines.embedded.vectors.signs`): of 1.57 million
-rows, 8,192 chosen ones hold .9985 of the 100 nearest to 60 claims.
+rows, 8,192 chosen ones hold .9985 of the 100 nearest to 60 claims. Of very many, signs are looked at in the cells near the query
+alone (`search.engines.embedded.vectors.cells`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
-from search.engines.embedded.vectors.scans import products, widen
+from search.engines.embedded.vectors.cells import GrowingCells
+from search.engines.embedded.vectors.scans import inner, products, widen
 from search.engines.embedded.vectors.signs import SignBits, nearest_by_signs
 
 Slots = NDArray[np.int64]
@@ -31,24 +33,42 @@ _DECIMALS: Final = 6
 # The scores of equal rows can differ in the last bits by position in a block; rounded they tie, and ids decide.
 
 
+class Preselection:
+    """What chooses among the many rows of one field, of so many dimensions. Threads can share it."""
+
+    def __init__(self, dimension: int) -> None:
+        self._signs = SignBits(dimension)
+        self._cells = GrowingCells(self._signs.arrange)
+
+    def choose(self, coarse: Any, scale: Any, slots: Slots, query: NDArray[np.float32], count: int) -> Slots:
+        """At least `count` of `slots`, both ascending, that are probably nearest to `query`."""
+        signs = self._signs.of(coarse, scale)
+        self._cells.follow(coarse, scale)
+        return nearest_by_signs(signs, slots, query, count, _SIGNED_FROM * count)
+
+
 def nearest(
-    parts: tuple[Any, ...], slots: Slots, query: NDArray[np.float32], count: int, signs: SignBits | None = None
+    parts: tuple[Any, ...],
+    slots: Slots,
+    query: NDArray[np.float32],
+    count: int,
+    preselection: Preselection | None = None,
 ) -> tuple[Slots, NDArray[Any]]:
     """The `count` best of `slots` by inner product with `query` of shape (d,), best first, and their scores.
 
     `parts` are the float16 rows, int8 rows and scales of every slot; rows without a vector are never among the nearest.
-    With `signs` these choose among many rows first.
+    With a `preselection` signs choose among many rows first, of very many among those in the cells near the query.
     """
     exact, coarse, scale = parts
     wanted = max(CANDIDATES, 2 * count)
     chosen = max(SIGNED, int(len(slots) * _SIGNED_SHARE), _MANY * count)
-    if signs is not None and len(slots) >= _SIGNED_FROM * chosen:
-        slots = nearest_by_signs(signs.of(coarse, scale), slots, query, chosen)
+    if preselection is not None and len(slots) >= _SIGNED_FROM * chosen:
+        slots = preselection.choose(coarse, scale, slots, query, chosen)
     if len(slots) > wanted:
         scores = _scan(coarse, scale, slots, query)
         slots = slots[np.argpartition(-scores, wanted)[:wanted]]
     slots = slots[~is_empty(scale[slots, 0])]
-    scores = np.round(widen(exact[slots]) @ query, _DECIMALS)
+    scores = np.round(inner(widen(exact[slots]), query), _DECIMALS)
     order = np.argsort(-scores, kind="stable")[:count]
     return slots[order], scores[order]
 

@@ -54,6 +54,15 @@ def widen(rows: NDArray[np.float16]) -> NDArray[np.float32]:
     return np.asarray(numkong.astype(rows, "float32"))
 
 
+def inner(rows: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Inner products of float32 rows, shape (n, d), with a query, by one thread.
+
+    Those of OpenBLAS stay busy for a while after each product, on a core that the words' leg needs.
+    """
+    found: NDArray[np.float32] = np.einsum("ij,j->i", rows, query)
+    return found
+
+
 def distances(bits: Words, query: Words) -> Distances:
     """How many bits of each column of `bits`, shape (words, n), differ from `query`, shape (words,)."""
     found = np.empty(bits.shape[1], np.uint16)

@@ -8,13 +8,13 @@ techniques from rounding algorithms", with the axes themselves as the hyperplane
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
+from search.engines.embedded.vectors.cells import Cells
 from search.engines.embedded.vectors.scans import Distances, Words, distances
 
 _BLOCK: Final = 65_536
@@ -26,6 +26,18 @@ _SAMPLED: Final = 64
 _FAR: Final = np.uint16(65_535)
 
 
+class Signs(NamedTuple):
+    """The signs of the first `rows` slots: `bits` (words, places), and the slots of rows without a vector, ascending.
+
+    A slot's place is its number, or the one that `cells` give it.
+    """
+
+    bits: Words
+    empty: NDArray[np.int64]
+    rows: int
+    cells: Cells | None
+
+
 class SignBits:
     """The signs of one field's rows in an index; they grow with its slots. Threads can share it."""
 
@@ -33,16 +45,30 @@ class SignBits:
         self._bits = np.empty((-(-dimension // 64), 0), np.uint64)
         self._known = 0
         self._empty = np.empty(0, np.int64)
+        self._cells: Cells | None = None
         self._lock = threading.Lock()
 
-    def of(self, coarse: NDArray[np.int8], scale: NDArray[np.float32]) -> tuple[Words, NDArray[np.int64]]:
-        """(signs of all `coarse` rows, shape (words, rows); the slots of those without a vector, ascending)."""
+    def of(self, coarse: NDArray[np.int8], scale: NDArray[np.float32]) -> Signs:
+        """The signs of all `coarse` rows."""
+        rows = len(coarse)
         with self._lock:
-            if len(coarse) > self._known:
+            if rows > self._known:
                 self._add(coarse, scale)
-            bits, empty = self._bits, self._empty
+            bits, empty, cells = self._bits, self._empty, self._cells
         # An older snapshot has fewer slots than a newer one has signs.
-        return bits[:, : len(coarse)], empty[: np.searchsorted(empty, len(coarse))]
+        places = max(rows, len(cells.order)) if cells else rows
+        return Signs(bits[:, :places], empty[: np.searchsorted(empty, rows)], rows, cells)
+
+    def arrange(self, cells: Cells) -> None:
+        """Keep the signs in the order of `cells`, which are of no more slots than there are signs."""
+        with self._lock:
+            known, arranged = len(cells.order), self._bits.copy()
+            former = cells.order
+            if self._cells:
+                former = np.r_[self._cells.places, np.arange(len(self._cells.places), known, dtype=np.int32)][former]
+            for word, own in zip(self._bits, arranged, strict=True):
+                own[:known] = word[former]
+            self._bits, self._cells = arranged, cells
 
     def _add(self, coarse: NDArray[np.int8], scale: NDArray[np.float32]) -> None:
         known, rows = self._known, len(coarse)
@@ -63,28 +89,30 @@ def pack_signs(vectors: NDArray[Any]) -> Words:
     return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
 
 
-def make_signs(dimensions: Mapping[str, int]) -> dict[str, SignBits]:
-    """Vector field -> its signs, none computed yet; `dimensions` are those of the fields."""
-    return {name: SignBits(size) for name, size in dimensions.items()}
-
-
 def nearest_by_signs(
-    signs: tuple[Words, NDArray[np.int64]], slots: NDArray[np.int64], query: NDArray[np.float32], count: int
+    signs: Signs, slots: NDArray[np.int64], query: NDArray[np.float32], count: int, least: int = 0
 ) -> NDArray[np.int64]:
-    """At least `count` of `slots`, in their order, whose signs differ least from those of `query`; ties are all in.
+    """At least `count` of `slots`, both ascending, whose signs differ least from those of `query`; ties are all in.
 
-    Rows without a vector come last.
+    Of many slots with cells those in the cells near the query are looked at, at least `least`; if fewer than `count` have a
+    vector, all these are found. Other rows without a vector come last.
     """
-    bits, empty = signs
-    asked, rows = pack_signs(query[None])[0], bits.shape[1]
-    if len(slots) < _GATHER_BELOW * rows:
-        own = distances(bits[:, slots], asked)
-        own[np.isin(slots, empty, assume_unique=True)] = _FAR
-    else:
+    asked = pack_signs(query[None])[0]
+    bits, cells, many = signs.bits, signs.cells, len(slots) >= _GATHER_BELOW * signs.rows
+    if cells is not None and many:
+        near = cells.near(slots, signs.rows, query, least)
+        own = distances(np.concatenate([bits[:, span] for span in near.spans], axis=1), asked)
+        seen = near.slots
+        if near.wanted is not None:
+            own, seen = own[near.wanted], seen[near.wanted]
+    elif many:
         found = distances(bits, asked)
-        found[empty] = _FAR
-        own = found if len(slots) == rows else found[slots]
-    return slots[np.flatnonzero(own <= _farthest(own, count, 64 * len(bits)))]
+        own, seen = found if len(slots) == signs.rows else found[slots], slots
+    else:
+        own, seen = distances(bits[:, slots if cells is None else cells.places_of(slots)], asked), slots
+    if len(signs.empty):
+        own[np.isin(seen, signs.empty, assume_unique=True)] = _FAR
+    return np.sort(seen[np.flatnonzero(own <= _farthest(own, count, 64 * len(bits)))])
 
 
 def _farthest(own: Distances, count: int, most: int) -> np.uint16:
