@@ -220,6 +220,7 @@ def _replied(replies: Sequence[LoadReply], seconds: float) -> dict[str, float]:
         "answered": float(answered),
         "refused": float(refused),
         "failed": float(len(replies) - answered - refused),
+        "no_answer": float(statuses.count(NO_ANSWER)),
         "answered_per_second": answered / seconds,
     }
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
+from made_cells import await_cells
 
 from search.engines.embedded.sidecar import quantise
 from search.engines.embedded.vectors import cells as cells_module
-from search.engines.embedded.vectors.cells import THREAD, Cells, GrowingCells, assign, train
+from search.engines.embedded.vectors.cells import Cells, GrowingCells, assign, train
 from search.engines.embedded.vectors.nearest import Preselection, nearest
 from search.engines.embedded.vectors.signs import SignBits, pack_signs
 
@@ -36,12 +35,6 @@ def small(monkeypatch):
     """Cells for indexes as small as these."""
     monkeypatch.setattr(cells_module, "CELLS_FROM", 1_000)
     monkeypatch.setattr(cells_module, "_GROUPS", 16)
-
-
-def await_cells() -> None:
-    for thread in threading.enumerate():
-        if thread.name == THREAD:
-            thread.join()
 
 
 def first(parts, rows: int):

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_cells import await_cells
 
 from mappings.collection import load
 from mappings.documents import Access, Passage
 from search.engines.embedded import queries, sidecar, snapshot
 from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.vectors import cells, nearest
 from search.protocols import IndexEntry, LegsAnswer, LegsRequest
 from search.query import LexicalQuery
 
@@ -71,9 +73,34 @@ def test_what_fails_beside_the_vectors_fails_the_search(fill, monkeypatch):
     def broken(self: object, *_: object) -> None:
         raise ZeroDivisionError(threading.current_thread().name)
 
-    monkeypatch.setattr(snapshot.Snapshot, "_by_words", broken)
+    monkeypatch.setattr(snapshot.Snapshot, "_lexical", broken)
     with pytest.raises(ZeroDivisionError, match=r"^words"):
         ask(engine, index, 100)
+
+
+def test_cells_show_nobody_what_was_replaced_deleted_or_is_not_theirs(fill, monkeypatch):
+    for module, name, value in (
+        (nearest, "SIGNED", 10), (nearest, "_MANY", 1), (cells, "CELLS_FROM", 50), (cells, "_GROUPS", 4),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    engine, index = fill("home")
+    ask(engine, index, 100)
+    await_cells()
+    with engine.writer(index) as writer:
+        moved = Passage(NAMES[0], 2, 0, "", "", "moved")
+        secret = Passage(NAMES[1], 2, 0, "", "", "secret")
+        writer.write([IndexEntry(NAMES[0], 2, frozenset({"public"}), {}, (moved,), {"dense": -rows(0, 2)}, (2,))])
+        writer.write([IndexEntry(NAMES[1], 2, frozenset({"ward"}), {}, (secret,), {"dense": rows(1, 2)}, (2,))])
+        writer.remove([NAMES[2]])
+        writer.commit()
+    reader = Access("reader", frozenset({"public"}))
+    near = {}
+    for number in range(4):
+        request = LegsRequest(index, LexicalQuery(()), {"dense": rows(number, 2)[0]}, reader, 5)
+        near[number] = [item.document for item in engine.legs(request).rankings["dense"]]
+    assert NAMES[3] == near[3][0]
+    assert NAMES[0] != near[0][0]
+    assert not {NAMES[1], NAMES[2]} & {name for found in near.values() for name in found}
 
 
 def test_rows_read_from_a_file_find_what_mapped_ones_find(fill, monkeypatch):
