@@ -82,7 +82,7 @@ def worker(chosen: Mapping[str, str]) -> Iterator[RunningServer]:
     """A worker of the queue that these environment variables name; it has no address."""
     environment = {**os.environ, **chosen, "PYTHONPATH": str(_ROOT)}
     line = [sys.executable, "-m", "web.cli", "worker"]
-    process = subprocess.Popen(line, env=environment, stderr=subprocess.DEVNULL)  # noqa: S603
+    process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
     try:
         yield RunningServer("", process.pid)
     finally:
@@ -97,7 +97,7 @@ def _running(command: Sequence[str], chosen: Mapping[str, str]) -> Iterator[Runn
         port = free.getsockname()[1]
     line = [sys.executable, "-m", "web.cli", *command, "--port", str(port)]
     environment = {**os.environ, **chosen, "PYTHONPATH": str(_ROOT)}
-    process = subprocess.Popen(line, env=environment, stderr=subprocess.DEVNULL)  # noqa: S603
+    process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
     address = f"http://127.0.0.1:{port}"
     try:
         _await(address, lambda: process.poll() is None, command[0])
