@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections import Counter
 from dataclasses import replace
@@ -174,6 +175,31 @@ def test_rows_of_a_large_file_are_read_instead_of_mapped(tmp_path, monkeypatch):
         found, expected = (nearest(parts, everything, query, 20) for parts in (read, mapped))
         assert np.array_equal(found[0], expected[0])
         assert np.array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("told", ["at once", "not at all", "never"])
+def test_scattered_rows_are_read_from_memory_or_from_the_disk(tmp_path, monkeypatch, told):
+    rows = np.random.default_rng(0).integers(0, 256, (5_000, 768), np.uint8)
+    (tmp_path / "rows").write_bytes(rows.tobytes())
+    places = np.random.default_rng(1).permutation(5_000)[:300]
+    reads = []
+
+    def never(file, buffers, place, flags=0):
+        reads.append(flags)
+        if flags:
+            raise BlockingIOError
+        return read(file, buffers, place)
+
+    read = os.preadv
+    if told == "not at all":
+        monkeypatch.setattr(sidecar, "_NOWAIT", None)
+    if told == "never":
+        monkeypatch.setattr(os, "preadv", never)
+    with (tmp_path / "rows").open("rb") as file:
+        content = sidecar.read_scattered(file.fileno(), 768, (places * 768).tolist())
+        assert sidecar.read_scattered(file.fileno(), 768, []) == b""
+    assert np.array_equal(np.frombuffer(content, np.uint8).reshape(-1, 768), rows[places])
+    assert len(reads) == (600 if told == "never" else 0)
 
 
 @pytest.mark.parametrize("parts", [1, 3])
