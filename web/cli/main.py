@@ -53,6 +53,10 @@ PUBLIC = frozenset({"train", "export"})
 """Commands that open no home and write models, which other users may run: the only ones that keep the caller's umask."""
 
 
+SEARCHING = frozenset({"search", "serve", "mcp", "inference", "worker"})
+"""Commands whose small products are computed by one thread: those of OpenBLAS stay busy after each, on cores that models need."""
+
+
 class UsageError(MedleyError):
     """The command line is wrong: an unknown option, a missing argument."""
 
@@ -76,6 +80,8 @@ class LazyGroup(click.Group):
         """The command itself, imported now."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in SEARCHING and "numpy" not in sys.modules:  # OpenBLAS reads it when numpy is imported
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module = importlib.import_module(f"web.cli.commands.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return command
