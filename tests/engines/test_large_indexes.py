@@ -73,7 +73,7 @@ def test_what_fails_beside_the_vectors_fails_the_search(fill, monkeypatch):
     def broken(self: object, *_: object) -> None:
         raise ZeroDivisionError(threading.current_thread().name)
 
-    monkeypatch.setattr(snapshot.Snapshot, "_lexical", broken)
+    monkeypatch.setattr(snapshot.Snapshot, "_by_words", broken)
     with pytest.raises(ZeroDivisionError, match=r"^words"):
         ask(engine, index, 100)
 

@@ -116,18 +116,20 @@ class Snapshot:
         # A restriction that excludes nothing is left out: without it tantivy can skip what can't reach the top.
         restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
-        by_words = partial(self._lexical, request, compiler, restriction)
+        by_words = partial(self._by_words, request, compiler, restriction)
         # A thread costs what it saves beside few rows, except where vectors of two fields are scanned.
         words = _beside(by_words) if self._live >= _BESIDE_FROM else None
         scans = [partial(self._dense, *item, allowed, request.documents) for item in request.vectors.items()]
         others = [_beside(scan) for scan in scans[1:]]
         dense = [*(scan() for scan in scans[:1]), *(other.result() for other in others)]
-        # The vectors' leg is the shorter one of a large index, so that counting goes with it.
+        answer = words.result() if words else by_words()
+        return replace(answer, rankings={**answer.rankings, **dict(zip(request.vectors, dense, strict=True))})
+
+    def _by_words(self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None) -> LegsAnswer:
+        """The answer without the legs of vectors."""
+        rankings = {BM25: self._lexical(request, compiler, restriction)}
         total, facets = self._counts(request, compiler, restriction)
-        holders = self._holders(request, compiler, restriction)
-        lexical = words.result() if words else by_words()
-        rankings = {BM25: lexical, **dict(zip(request.vectors, dense, strict=True))}
-        return LegsAnswer(rankings, total, facets, holders=holders)
+        return LegsAnswer(rankings, total, facets, holders=self._holders(request, compiler, restriction))
 
     def _without_excluded(self, request: LegsRequest, compiler: TantivyQueryCompiler) -> LegsRequest:
         """The request with every document withheld that has an excluded phrase."""
