@@ -8,7 +8,6 @@ background (`prepare_seconds`); the others are measured with them.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from evaluation.stages import ACCESS
 from evaluation.suites import scifact
 from mappings.errors import MedleyError
 from search.bootstrap import Medley
-from search.engines.embedded.vectors.cells import THREAD
+from search.engines.embedded.vectors.cells import await_cells
 from search.pipeline.search import search
 from search.protocols import BM25, LegsRequest
 from search.query import Query
@@ -68,7 +67,9 @@ def _measure(settings: Settings, windows: int) -> dict[str, float]:
         return search(Query(NAME, ACCESS, text, rerank=False), services)
 
     (first,), _ = time_each(answer, warm[:1])
-    prepared = _await_cells()
+    started = time.perf_counter()
+    await_cells()
+    prepared = time.perf_counter() - started
     time_each(answer, warm[1:])
     times, answers = time_each(answer, claims)
     steps = {
@@ -82,15 +83,6 @@ def _measure(settings: Settings, windows: int) -> dict[str, float]:
         | {"first_ms": first, "prepare_seconds": prepared}
         | _legs(medley, claims, chosen.home)
     )
-
-
-def _await_cells() -> float:
-    """Wait until the cells are made that the first search asked for; returns the seconds."""
-    started = time.perf_counter()
-    for thread in threading.enumerate():
-        if thread.name == THREAD:
-            thread.join()
-    return time.perf_counter() - started
 
 
 def _legs(medley: Medley, claims: Sequence[str], folder: Path) -> dict[str, float]:

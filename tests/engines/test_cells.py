@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_cells import await_cells
 
 from search.engines.embedded.sidecar import quantise
 from search.engines.embedded.vectors import cells as cells_module
-from search.engines.embedded.vectors.cells import Cells, GrowingCells, assign, train
+from search.engines.embedded.vectors.cells import Cells, GrowingCells, assign, await_cells, train
 from search.engines.embedded.vectors.nearest import Preselection, nearest
 from search.engines.embedded.vectors.signs import SignBits, pack_signs
 

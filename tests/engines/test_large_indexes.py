@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_cells import await_cells
 
 from mappings.collection import load
 from mappings.documents import Access, Passage
@@ -85,7 +84,7 @@ def test_cells_show_nobody_what_was_replaced_deleted_or_is_not_theirs(fill, monk
         monkeypatch.setattr(module, name, value)
     engine, index = fill("home")
     ask(engine, index, 100)
-    await_cells()
+    cells.await_cells()
     with engine.writer(index) as writer:
         moved = Passage(NAMES[0], 2, 0, "", "", "moved")
         secret = Passage(NAMES[1], 2, 0, "", "", "secret")

@@ -36,8 +36,7 @@ _LATE: Final = 0.05
 _OUTGROWN: Final = 2
 """Of an index that has grown by this factor the centroids are made anew."""
 _NO_CELL: Final = np.uint16(65_535)
-THREAD: Final = "cells"
-"""The name of the thread that makes them."""
+_THREAD: Final = "cells"
 _log: Final = logging.getLogger(__name__)
 
 
@@ -122,7 +121,7 @@ class GrowingCells:
             if self._working or self._is_current(len(coarse)):
                 return
             self._working = True
-        threading.Thread(target=self._work, args=(coarse, scale), name=THREAD, daemon=True).start()
+        threading.Thread(target=self._work, args=(coarse, scale), name=_THREAD, daemon=True).start()
 
     def _is_current(self, rows: int) -> bool:
         cells = self._cells
@@ -144,6 +143,13 @@ class GrowingCells:
             _log.exception("cells could not be made: searches look at all rows")
             return
         self._cells, self._working = made, False
+
+
+def await_cells() -> None:
+    """Return when no thread of this process makes cells any more."""
+    for thread in threading.enumerate():
+        if thread.name == _THREAD:
+            thread.join()
 
 
 def train(coarse: NDArray[np.int8], scale: Floats) -> tuple[Floats, Floats]:
