@@ -2,8 +2,9 @@
 
 Both search SciFact's abstracts on one node, with the same models on one model server. Each claim is asked of each, over HTTP,
 in turns, without stances: first without the deadline of reranking, which a slow machine reaches sooner on one way than on the
-other, to compare the answers; then with it, to compare the times. `p50_ratio` and `p95_ratio` are the gateway's milliseconds
-over the plug-in's; the gateway also marks evidence and explains each hit.
+other, to compare the answers; then with it, to compare the times. An abstract is one passage on both ways, however long it is: what
+a client indexes is not divided. `p50_ratio` and `p95_ratio` are the gateway's milliseconds over the plug-in's; the gateway also
+marks evidence and explains each hit.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ from search.settings import Settings
 
 INDEX: Final = "medley-bench-plugin"
 WARM_UP: Final = 10
+_WHOLE: Final = "max_words = 1000"
+"""The setting of a kind whose passages are whole abstracts; the longest one of SciFact has fewer words."""
+_PATIENT: Final = "deadline_ms = 0"
 _JSON: Final = {"Content-Type": "application/json"}
 
 Ask = Callable[[str], list[str]]
@@ -48,19 +52,21 @@ Ask = Callable[[str], list[str]]
 
 def bench_plugin(settings: Settings) -> Report:
     """Times of both, and for how many claims they agree. Raises `InvalidInput` without a cluster, or without ML Commons on it."""
-    task = scifact.task(settings)
-    claims = [question.text for question in task.questions]
-    with TemporaryDirectory() as folder, model_server([], settings=_patient(Path(folder))) as server:
-        medley = open_on_cluster(task, replace(settings, inference=server, encoder="", reranker=""))
-        cluster = engine_of(medley).cluster
-        try:
-            with _ways(medley, task, server, patient=True) as ways:
-                indexed = _index(cluster, task)
-                _, found = _ask(ways, claims)
-            with model_server([]) as server, _ways(medley, task, server, patient=False) as ways:
-                times, _ = _ask(ways, claims)
-        finally:
-            cluster.write("DELETE", f"/{INDEX}", params={"ignore_unavailable": "true"})
+    with _kinds(_WHOLE) as whole, _kinds(_WHOLE, _PATIENT) as patient:
+        settings = replace(settings, collections=whole, encoder="", reranker="")
+        task = scifact.task(settings)
+        claims = [question.text for question in task.questions]
+        with model_server([], settings={"MEDLEY_COLLECTIONS": str(patient)}) as server:
+            medley = open_on_cluster(task, replace(settings, inference=server))
+            cluster = engine_of(medley).cluster
+            try:
+                with _ways(medley, task, server, patient=True) as ways:
+                    indexed = _index(cluster, task)
+                    _, found = _ask(ways, claims)
+                with model_server([]) as server, _ways(medley, task, server, patient=False) as ways:
+                    times, _ = _ask(ways, claims)
+            finally:
+                cluster.write("DELETE", f"/{INDEX}", params={"ignore_unavailable": "true"})
     figures = {"documents_per_second": indexed, "claims": float(len(claims))} | _agreement(found)
     for name, values in times.items():
         figures |= {f"{name}_{key}": value for key, value in percentiles(values).items()}
@@ -69,18 +75,26 @@ def bench_plugin(settings: Settings) -> Report:
     return bench_report("plugin", figures)
 
 
-def _patient(folder: Path) -> dict[str, str]:
-    """The setting of a model server whose kinds have no deadline."""
-    for path in SHIPPED_KINDS.glob("*.toml"):
-        text = re.sub(r"(?m)^deadline_ms = .*$", "deadline_ms = 0", path.read_text(encoding="utf-8"))
-        (folder / path.name).write_text(text, encoding="utf-8")
-    return {"MEDLEY_COLLECTIONS": str(folder)}
+@contextmanager
+def _kinds(*changes: str) -> Iterator[Path]:
+    """A folder with the shipped kinds, with these settings instead of theirs of the same names."""
+    with TemporaryDirectory() as folder:
+        for path in SHIPPED_KINDS.glob("*.toml"):
+            text = path.read_text(encoding="utf-8")
+            for change in changes:
+                name, _, _ = change.partition(" ")
+                text = re.sub(rf"(?m)^{name} = .*$", change, text)
+            (Path(folder) / path.name).write_text(text, encoding="utf-8")
+        yield Path(folder)
 
 
 @contextmanager
 def _ways(medley: Medley, task: Task, server: str, patient: bool) -> Iterator[dict[str, Ask]]:
     """Both ways to search by the models of `server`; a patient gateway has no deadline."""
-    cluster, plan = engine_of(medley).cluster, PluginPlan(load(task.corpus.kind), server, INDEX)
+    cluster, plan = (
+        engine_of(medley).cluster,
+        PluginPlan(load(task.corpus.kind, extra=medley.settings.collections), server, INDEX),
+    )
     settings = replace(medley.settings, inference=server)
     with _installed(cluster, plan), gateway(settings) as address, _connections() as pool:
         yield {

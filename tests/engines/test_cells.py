@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.engines.embedded.sidecar import quantise
+from search.engines.embedded import sidecar
+from search.engines.embedded.sidecar import Column, FileRows, quantise
 from search.engines.embedded.vectors import cells as cells_module
 from search.engines.embedded.vectors.cells import Cells, GrowingCells, assign, await_cells, train
+from search.engines.embedded.vectors.codes import asked_code, estimates, factors, pack_signs
 from search.engines.embedded.vectors.nearest import Preselection, nearest
-from search.engines.embedded.vectors.signs import SignBits, pack_signs
+from search.engines.embedded.vectors.signs import SignBits
 
 ROWS, SIZE = 90_000, 48
 
@@ -69,8 +71,8 @@ def test_a_search_by_cells_looks_at_few_rows(parts, small, monkeypatch):
     made = prepared(parts)
     looked = []
     monkeypatch.setattr(
-        "search.engines.embedded.vectors.signs.distances",
-        lambda bits, asked: looked.append(bits.shape[1]) or np.zeros(bits.shape[1], np.uint16),
+        "search.engines.embedded.vectors.codes.weighted_distances",
+        lambda bits, asked, weights: looked.append(bits.shape[1]) or np.zeros(bits.shape[1], np.uint16),
     )
     monkeypatch.setattr("search.engines.embedded.vectors.nearest._SIGNED_FROM", 1)
     nearest(parts, np.arange(ROWS), drawn(6, 1)[0], 10, made)
@@ -117,22 +119,61 @@ def test_cells_follow_an_index_that_grows_and_serve_older_snapshots(parts, small
         assert mean_recall(first(parts, rows), few, made) >= 0.95
 
 
-def test_signs_keep_what_they_say_of_a_slot_in_any_order(parts, small):
+def test_codes_say_the_same_of_a_slot_in_any_order(parts, small):
+    """What is in a cell is told from its centroid, what came since from the origin."""
     _, coarse, scale = parts
     signs = SignBits(SIZE)
     signs.of(coarse[:50_000], scale[:50_000])
     groups, centroids = train(coarse, scale)
     for known, rows in ((40_000, 50_000), (60_000, ROWS)):
         signs.of(coarse[:rows], scale[:rows])
-        signs.arrange(Cells.of(groups, centroids, assign(groups, centroids, coarse[:known], scale[:known])))
+        numbers = assign(groups, centroids, coarse[:known], scale[:known])
+        signs.arrange(Cells.of(groups, centroids, numbers), coarse[:known], scale[:known])
         held = signs.of(coarse[:rows], scale[:rows])
-        slots = np.arange(rows)
-        assert np.array_equal(held.bits[:, held.cells.places_of(slots)].T, pack_signs(coarse[:rows]))
+        rests = coarse[:rows] * scale[:rows]
+        told = numbers < len(centroids)
+        rests[:known][told] -= centroids[numbers[told]]
+        places = held.cells.places_of(np.arange(rows))
+        assert np.array_equal(held.bits[:, places].T, pack_signs(rests))
+        assert np.allclose(held.factors[places], factors(rests))
+
+
+def test_estimates_by_codes_are_close_to_the_products(parts, small):
+    """Closer the nearer a row is to its centroid: the error is a share of what is left of it."""
+    rows, coarse, scale = (part[1:5_000] for part in parts)
+    groups, centroids = train(coarse, scale)
+    own = centroids[np.minimum(assign(groups, centroids, coarse, scale), len(centroids) - 1)]
+    whole = rows.astype(np.float32)
+    errors = []
+    for bases in (np.zeros_like(own), own):
+        rests = whole - bases
+        signs, found = pack_signs(rests).T.copy(), factors(rests)
+        off = [estimates(signs, found, bases @ query, asked_code(query)) - whole @ query for query in drawn(8, 20)]
+        errors.append(np.sqrt(np.mean(np.square(off))))
+        assert abs(np.mean(off)) < 0.02
+    assert errors[1] < errors[0] < 0.12
+
+
+def test_a_file_of_rows_is_searched_as_rows_in_memory_are(parts, small, monkeypatch, tmp_path):
+    """Rows of a large file are not mapped, so that they do not count as memory of the process."""
+    made = prepared(parts)
+    columns = [Column(tmp_path / str(number), part.dtype, part.shape[1]) for number, part in enumerate(parts)]
+    for column, part in zip(columns, parts, strict=True):
+        column.path.write_bytes(part.tobytes())
+    monkeypatch.setattr(sidecar, "MAPPED_BYTES", 1_000_000)
+    read = tuple(column.open(ROWS) for column in columns)
+    assert [isinstance(part, FileRows) for part in read] == [True, True, False]
+    for slots in (np.arange(ROWS), np.arange(0, ROWS, 7), np.arange(30)):
+        for query in drawn(9, 3):
+            for chosen in (made, Preselection(SIZE), None):
+                (found, scores), (expected, best) = (nearest(rows, slots, query, 20, chosen) for rows in (read, parts))
+                assert found.tolist() == expected.tolist()
+                assert scores.tolist() == best.tolist()
 
 
 def test_small_indexes_have_no_cells(parts):
     made = []
-    GrowingCells(made.append).follow(parts[1], parts[2])
+    GrowingCells(lambda *given: made.append(given)).follow(parts[1], parts[2])
     await_cells()
     assert made == []
 

@@ -22,8 +22,9 @@ from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
 from search.engines.embedded.vectors import scans
+from search.engines.embedded.vectors.codes import pack_signs
 from search.engines.embedded.vectors.nearest import Preselection, nearest
-from search.engines.embedded.vectors.signs import SignBits, Signs, nearest_by_signs, pack_signs
+from search.engines.embedded.vectors.signs import SignBits, Signs, nearest_by_signs
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery
 
@@ -140,13 +141,13 @@ def test_signs_grow_with_the_slots_and_serve_older_snapshots():
     vectors[[3, 400]] = np.nan
     _, coarse, scale = quantise(vectors)
     known = SignBits(20)
-    first, empty, *_ = known.of(coarse[:300], scale[:300])
+    first, _, empty, *_ = known.of(coarse[:300], scale[:300])
     assert (first.shape, empty.tolist()) == ((1, 300), [3])
     first = first.copy()
-    every, empty, *_ = known.of(coarse, scale)
+    every, _, empty, *_ = known.of(coarse, scale)
     assert (every.shape, empty.tolist()) == ((1, 500), [3, 400])
     assert np.array_equal(unpacked(every.T)[:, :20], coarse > 0)
-    older, empty, *_ = known.of(coarse[:300], scale[:300])
+    older, _, empty, *_ = known.of(coarse[:300], scale[:300])
     assert (np.array_equal(older, first), empty.tolist()) == (True, [3])
 
 
@@ -212,6 +213,10 @@ def test_distances_count_the_bits_that_differ(dimension, parts, monkeypatch):
     assert np.array_equal(unpacked(bits.T)[:, :dimension], vectors > 0)
     wanted = ((vectors > 0) != (query > 0)).sum(1)
     assert np.array_equal(scans.distances(bits, pack_signs(query)[0]), wanted)
+    weights = np.random.default_rng(3).integers(0, 8, dimension)
+    digits = pack_signs(weights >> np.arange(3)[:, None] & 1)
+    weighed = ((vectors > 0) != (query > 0)) @ weights
+    assert np.array_equal(scans.weighted_distances(bits, pack_signs(query)[0], digits), weighed)
 
 
 @pytest.mark.parametrize("every", [2, 7])
@@ -221,11 +226,12 @@ def test_the_nearest_by_signs_are_all_up_to_one_distance(every):
     bits = np.ascontiguousarray(pack_signs(vectors).T)
     own = ((vectors > 0) != (query > 0)).sum(1)
     own[empty] = 1_000
-    found = nearest_by_signs(Signs(bits, empty, 70_000, None), allowed, query, 50)
+    signs = Signs(bits, np.empty(70_000, np.float32), empty, 70_000, None)
+    found = nearest_by_signs(signs, allowed, query, 50)
     assert found.tolist() == allowed[own[allowed] <= np.sort(own[allowed])[49]].tolist()
-    rest = nearest_by_signs(Signs(bits, empty, 70_000, None), allowed, query, len(allowed))
+    rest = nearest_by_signs(signs, allowed, query, len(allowed))
     assert rest.tolist() == np.setdiff1d(allowed, empty).tolist()  # rows without a vector are never needed
-    assert nearest_by_signs(Signs(bits, empty, 70_000, None), allowed[:0], query, 50).tolist() == []
+    assert nearest_by_signs(signs, allowed[:0], query, 50).tolist() == []
 
 
 def test_float16_rows_are_widened_exactly(monkeypatch):

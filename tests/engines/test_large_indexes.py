@@ -79,7 +79,8 @@ def test_what_fails_beside_the_vectors_fails_the_search(fill, monkeypatch):
 
 def test_cells_show_nobody_what_was_replaced_deleted_or_is_not_theirs(fill, monkeypatch):
     for module, name, value in (
-        (nearest, "SIGNED", 10), (nearest, "_MANY", 1), (cells, "CELLS_FROM", 50), (cells, "_GROUPS", 4),
+        (nearest, "SIGNED", 10), (nearest, "_MANY", 1), (nearest, "CANDIDATES", 10), (nearest, "ESTIMATED", 10), (nearest, "_FINE", 2),
+        (cells, "CELLS_FROM", 50), (cells, "_GROUPS", 4),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     engine, index = fill("home")

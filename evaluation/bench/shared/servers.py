@@ -65,6 +65,7 @@ def gateway(settings: Settings) -> Iterator[str]:
         "MEDLEY_OPENSEARCH": settings.opensearch,
         "MEDLEY_OPENSEARCH_PREFIX": settings.opensearch_prefix,
         "MEDLEY_INFERENCE": settings.inference,
+        "MEDLEY_COLLECTIONS": str(settings.collections or ""),
     }
     with _running(["serve"], chosen) as found:
         yield found.address

@@ -22,7 +22,7 @@ Rows = NDArray[Any]
 IDS: Final = "ids.bin"
 ENDS: Final = "ids.end"
 MAPPED_BYTES: Final = 256_000_000
-"""The float16 rows of a larger file are not mapped: a search needs a thousand of them."""
+"""The rows of vectors in a larger file are not mapped: a search needs some thousands of them."""
 _NOWAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)  # Linux has it
 _LEVELS: Final = 127
 _UNWRITTEN: Final = np.float32(1.0)
@@ -79,6 +79,11 @@ class FileRows:
         else:
             content = read_scattered(file, size, (chosen * size).tolist())
         return np.frombuffer(content, self._column.dtype).reshape(-1, self._column.width)
+
+
+def taken(rows: Rows | FileRows, chosen: NDArray[np.int64]) -> Rows:
+    """The rows with these numbers; of rows in memory, `take` was two to six times as fast as an index."""
+    return rows.take(chosen, axis=0) if isinstance(rows, np.ndarray) else rows[chosen]
 
 
 def read_scattered(file: int, size: int, places: Sequence[int]) -> bytes | bytearray:
@@ -152,7 +157,7 @@ class SlotReader:
         size = int(self._ends[-1]) if rows else 0
         self._ids = _column(folder / IDS, np.uint8, 1).map(size)[:, 0].data
         self.vectors = {
-            name: (exact.open(rows), coarse.map(rows), scale.map(rows))
+            name: (exact.open(rows), coarse.open(rows), scale.map(rows))
             for name, (exact, coarse, scale) in columns(folder, fields).items()
         }
 

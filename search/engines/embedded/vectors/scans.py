@@ -6,6 +6,7 @@ numpy alone: a word of 64 bits at a time over many rows, which takes half the ti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import import_module
@@ -65,10 +66,23 @@ def inner(rows: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.f
 
 def distances(bits: Words, query: Words) -> Distances:
     """How many bits of each column of `bits`, shape (words, n), differ from `query`, shape (words,)."""
+    return _by_parts(_count_bits, bits, query, _PART_ROWS)
+
+
+def weighted_distances(bits: Words, query: Words, weights: Words) -> Distances:
+    """The sum of the weights of the bits of each column of `bits`, shape (words, n), that differ from `query`, shape (words,).
+
+    `weights`, shape (digits, words), have the binary digits of the weight of each bit, the lowest first.
+    """
+    return _by_parts(partial(_weigh_bits, weights), bits, query, _PART_ROWS // len(weights))
+
+
+def _by_parts(fill: Callable[..., None], bits: Words, query: Words, worth: int) -> Distances:
+    """What `fill` finds for all columns; each so many are worth a thread of their own."""
     found = np.empty(bits.shape[1], np.uint16)
-    parts = min(_MOST_PARTS, cores(), 1 + len(found) // _PART_ROWS)
+    parts = min(_MOST_PARTS, cores(), 1 + len(found) // worth)
     bounds = [len(found) * part // parts for part in range(parts + 1)]
-    count = partial(_count_bits, bits, query, found)
+    count = partial(fill, bits, query, found)
     others = [_helpers().submit(count, *pair) for pair in islice(pairwise(bounds), 1, None)]
     count(0, bounds[1])
     for other in others:
@@ -96,3 +110,26 @@ def _count_bits(bits: Words, query: Words, found: Distances, first_row: int, end
                 np.bitwise_count(np.bitwise_xor(block[word], query[word], out=xor), out=next_sums)
                 sums += next_sums
             own += sums
+
+
+def _weigh_bits(weights: Words, bits: Words, query: Words, found: Distances, first_row: int, end_row: int) -> None:
+    """Fill `found` for the rows from `first_row` to `end_row`; numpy lets other threads run meanwhile."""
+    room = min(end_row - first_row, _BIT_BLOCK)
+    differing, heavy, counts = (
+        np.empty((len(query), room), np.uint64),
+        np.empty(room, np.uint64),
+        np.empty(room, np.uint8),
+    )
+    sums, wide = np.empty(room, np.uint8), np.empty(room, np.uint16)
+    for start in range(first_row, end_row, max(room, 1)):
+        own = found[start : min(start + room, end_row)]
+        size = slice(len(own))
+        xor = np.bitwise_xor(bits[:, start : start + len(own)], query[:, None], out=differing[:, size])
+        own[:] = 0
+        for digit, words in enumerate(weights):
+            for first in range(0, len(query), _ADDED):
+                sums[size] = 0
+                for word in range(first, min(first + _ADDED, len(query))):
+                    np.bitwise_and(xor[word], words[word], out=heavy[size])
+                    sums[size] += np.bitwise_count(heavy[size], out=counts[size])
+                own += np.left_shift(sums[size], digit, out=wide[size], dtype=np.uint16)

@@ -1,8 +1,9 @@
 """The signs of vectors, one bit a coordinate: how many differ tells roughly how far apart two vectors are.
 
 A scan of them reads an eighth of what the int8 rows are. They are computed from these rows, once for each slot, since a
-written slot never changes, and kept in memory: 48 bytes a row of 384 dimensions. (Charikar 2002, "Similarity estimation
-techniques from rounding algorithms", with the axes themselves as the hyperplanes.)
+written slot never changes, and kept in memory: 52 bytes a row of 384 dimensions. (Charikar 2002, "Similarity estimation
+techniques from rounding algorithms", with the axes themselves as the hyperplanes.) Rows in cells have the signs of what they
+differ by from their cell's centroid, which tell more (`search.engines.embedded.vectors.codes`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from numpy.typing import NDArray
 
 from search.engines.embedded.sidecar import is_empty
 from search.engines.embedded.vectors.cells import Cells
-from search.engines.embedded.vectors.scans import Distances, Words, distances
+from search.engines.embedded.vectors.codes import asked_code, estimates, factors, pack_signs
+from search.engines.embedded.vectors.scans import Distances, Words, distances, inner
 
+Slots = NDArray[np.int64]
+Floats = NDArray[np.float32]
 _BLOCK: Final = 65_536
 _ROOM: Final = 1 / 8
 """How much room is kept for further slots, so that not every commit copies all signs."""
@@ -27,92 +31,116 @@ _FAR: Final = np.uint16(65_535)
 
 
 class Signs(NamedTuple):
-    """The signs of the first `rows` slots: `bits` (words, places), and the slots of rows without a vector, ascending.
+    """The codes of the first `rows` slots: `bits` (words, places), `factors` (places,), and the slots without a vector, ascending.
 
     A slot's place is its number, or the one that `cells` give it.
     """
 
     bits: Words
-    empty: NDArray[np.int64]
+    factors: Floats
+    empty: Slots
     rows: int
     cells: Cells | None
 
 
 class SignBits:
-    """The signs of one field's rows in an index; they grow with its slots. Threads can share it."""
+    """The codes of one field's rows in an index; they grow with its slots. Threads can share it."""
 
     def __init__(self, dimension: int) -> None:
         self._bits = np.empty((-(-dimension // 64), 0), np.uint64)
+        self._factors = np.empty(0, np.float32)
         self._known = 0
         self._empty = np.empty(0, np.int64)
         self._cells: Cells | None = None
         self._lock = threading.Lock()
 
-    def of(self, coarse: NDArray[np.int8], scale: NDArray[np.float32]) -> Signs:
-        """The signs of all `coarse` rows."""
+    def of(self, coarse: NDArray[np.int8], scale: Floats) -> Signs:
+        """The codes of all `coarse` rows."""
         rows = len(coarse)
         with self._lock:
             if rows > self._known:
                 self._add(coarse, scale)
-            bits, empty, cells = self._bits, self._empty, self._cells
+            bits, own, empty, cells = self._bits, self._factors, self._empty, self._cells
         # An older snapshot has fewer slots than a newer one has signs.
         places = max(rows, len(cells.order)) if cells else rows
-        return Signs(bits[:, :places], empty[: np.searchsorted(empty, rows)], rows, cells)
+        return Signs(bits[:, :places], own[:places], empty[: np.searchsorted(empty, rows)], rows, cells)
 
-    def arrange(self, cells: Cells) -> None:
-        """Keep the signs in the order of `cells`, which are of no more slots than there are signs."""
+    def arrange(self, cells: Cells, coarse: NDArray[np.int8], scale: Floats) -> None:
+        """Keep the codes of the `coarse` rows in the order of their `cells`, as what differs from the centroids."""
+        known = len(cells.order)
+        bits, own = _with_room(self._bits[:, :0], known), _with_room(self._factors[:0], known)
+        centroids = np.concatenate([cells.centroids, np.zeros_like(cells.centroids[:1])])
+        for start in range(0, known, _BLOCK):
+            block = slice(start, min(start + _BLOCK, known))
+            rests = coarse[block] * scale[block] - centroids[cells.numbers_of(block)]
+            bits[:, cells.places[block]], own[cells.places[block]] = pack_signs(rests).T, factors(rests)
         with self._lock:
-            known, arranged = len(cells.order), self._bits.copy()
-            former = cells.order
-            if self._cells:
-                former = np.r_[self._cells.places, np.arange(len(self._cells.places), known, dtype=np.int32)][former]
-            for word, own in zip(self._bits, arranged, strict=True):
-                own[:known] = word[former]
-            self._bits, self._cells = arranged, cells
+            if self._known > own.shape[0]:
+                bits, own = _with_room(bits[:, :known], self._known), _with_room(own[:known], self._known)
+            late = slice(known, self._known)
+            bits[:, late], own[late] = self._bits[:, late], self._factors[late]
+            self._bits, self._factors, self._cells = bits, own, cells
 
-    def _add(self, coarse: NDArray[np.int8], scale: NDArray[np.float32]) -> None:
+    def _add(self, coarse: NDArray[np.int8], scale: Floats) -> None:
         known, rows = self._known, len(coarse)
-        if rows > self._bits.shape[1]:
-            grown = np.empty((len(self._bits), rows + int(rows * _ROOM)), np.uint64)
-            grown[:, :known] = self._bits[:, :known]
-            self._bits = grown
+        if rows > len(self._factors):
+            self._bits = _with_room(self._bits[:, :known], rows)
+            self._factors = _with_room(self._factors[:known], rows)
         for start in range(known, rows, _BLOCK):
-            block = coarse[start : start + _BLOCK]
-            self._bits[:, start : start + len(block)] = pack_signs(block).T
+            block = slice(start, min(start + _BLOCK, rows))
+            self._bits[:, block] = pack_signs(coarse[block]).T
+            self._factors[block] = factors(coarse[block] * scale[block])
         self._empty = np.concatenate([self._empty, known + np.flatnonzero(is_empty(scale[known:, 0]))])
         self._known = rows
 
 
-def pack_signs(vectors: NDArray[Any]) -> Words:
-    """The signs of vectors, shape (n, d), as words of 64 bits, shape (n, words); what is left of the last one is zeros."""
-    packed = np.packbits(vectors > 0, axis=1)
-    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+def _with_room(held: NDArray[Any], rows: int) -> NDArray[Any]:
+    """A copy of `held` whose last axis has room for `rows` and some more."""
+    grown = np.empty((*held.shape[:-1], rows + int(rows * _ROOM)), held.dtype)
+    grown[..., : held.shape[-1]] = held
+    return grown
 
 
-def nearest_by_signs(
-    signs: Signs, slots: NDArray[np.int64], query: NDArray[np.float32], count: int, least: int = 0
-) -> NDArray[np.int64]:
+def nearest_by_signs(signs: Signs, slots: Slots, query: Floats, count: int) -> Slots:
     """At least `count` of `slots`, both ascending, whose signs differ least from those of `query`; ties are all in.
 
-    Of many slots with cells those in the cells near the query are looked at, at least `least`; if fewer than `count` have a
-    vector, all these are found. Other rows without a vector come last.
+    Rows without a vector come last. There must be no cells.
     """
     asked = pack_signs(query[None])[0]
-    bits, cells, many = signs.bits, signs.cells, len(slots) >= _GATHER_BELOW * signs.rows
-    if cells is not None and many:
-        near = cells.near(slots, signs.rows, query, least)
-        own = distances(np.concatenate([bits[:, span] for span in near.spans], axis=1), asked)
-        seen = near.slots
-        if near.wanted is not None:
-            own, seen = own[near.wanted], seen[near.wanted]
-    elif many:
-        found = distances(bits, asked)
-        own, seen = found if len(slots) == signs.rows else found[slots], slots
+    if len(slots) >= _GATHER_BELOW * signs.rows:
+        found = distances(signs.bits, asked)
+        own = found if len(slots) == signs.rows else found[slots]
     else:
-        own, seen = distances(bits[:, slots if cells is None else cells.places_of(slots)], asked), slots
+        own = distances(signs.bits[:, slots], asked)
     if len(signs.empty):
-        own[np.isin(seen, signs.empty, assume_unique=True)] = _FAR
-    return np.sort(seen[np.flatnonzero(own <= _farthest(own, count, 64 * len(bits)))])
+        own[np.isin(slots, signs.empty, assume_unique=True)] = _FAR
+    return slots[np.flatnonzero(own <= _farthest(own, count, 64 * len(signs.bits)))]
+
+
+def nearest_by_codes(signs: Signs, cells: Cells, slots: Slots, query: Floats, count: int, least: int) -> Slots:
+    """`count` of `slots`, both ascending, whose estimated products with `query` are the largest.
+
+    Of many slots those in the cells near the query are looked at, at least `least`; if fewer than `count` have a vector, all
+    these are found. Other rows without a vector come last.
+    """
+    products, asked = inner(cells.centroids, query), asked_code(query)
+    if len(slots) >= _GATHER_BELOW * signs.rows:
+        near = cells.near(slots, signs.rows, products, least)
+        bits = np.concatenate([signs.bits[:, span] for span in near.spans], axis=1)
+        own = np.concatenate([signs.factors[span] for span in near.spans])
+        found, seen = estimates(bits, own, near.bases, asked), near.slots
+        if near.wanted is not None:
+            found, seen = found[near.wanted], seen[near.wanted]
+    else:
+        places, known = cells.places_of(slots), int(np.searchsorted(slots, len(cells.order)))
+        bases = np.zeros(len(slots), np.float32)
+        bases[:known] = np.append(products, 0)[cells.numbers_of(slots[:known])]
+        found, seen = estimates(signs.bits[:, places], signs.factors[places], bases, asked), slots
+    if len(signs.empty):
+        found[np.isin(seen, signs.empty, assume_unique=True)] = -np.inf
+    if count < len(seen):
+        seen = seen[np.argpartition(-found, count)[:count]]
+    return np.sort(seen)
 
 
 def _farthest(own: Distances, count: int, most: int) -> np.uint16:
