@@ -3,55 +3,15 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import urllib3
-from command_line import environment, medley, quick_command
-
-from mappings.collection import SHIPPED_KINDS
+from command_line import medley
+from plugin_models import MODELS, patient_kinds
 
 NAME = "medley-abstracts"
-MODELS = {"MEDLEY_ENCODER": "", "MEDLEY_RERANKER": ""}
-
-
-def patient_kinds(home: Path) -> dict[str, str]:
-    """The setting of kinds without a deadline: a busy machine would read fewer hits, and order the others in another way."""
-    folder = home / "kinds"
-    folder.mkdir(exist_ok=True)
-    for path in SHIPPED_KINDS.glob("*.toml"):
-        (folder / path.name).write_text(path.read_text().replace("deadline_ms = 500", "deadline_ms = 0"))
-    return {"MEDLEY_COLLECTIONS": str(folder)}
-
-
-@contextmanager
-def model_server(home: Path, port: int) -> Iterator[str]:
-    command = quick_command("inference", "--port", str(port))
-    settings = MODELS | patient_kinds(home)
-    with (home / "inference.log").open("a") as log:
-        process = subprocess.Popen(command, env=environment(home, **settings), stderr=log)
-        try:
-            _await(f"http://127.0.0.1:{port}/readyz")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
-
-
-def _await(address: str) -> None:
-    until = time.monotonic() + 90
-    while time.monotonic() < until:
-        try:
-            if urllib3.request("GET", address, retries=False).status == 200:
-                return
-        except urllib3.exceptions.HTTPError:
-            time.sleep(0.1)
-    raise AssertionError(f"{address} did not answer")
 
 
 class World:

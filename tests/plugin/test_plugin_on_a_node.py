@@ -17,7 +17,8 @@ import urllib3
 sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
 from command_line import medley
 from opensearch_node import free_port
-from plugin_world import NAME, World, model_server
+from plugin_models import model_server
+from plugin_world import NAME, World
 from test_bench_search import settings as small_scifact  # noqa: F401
 
 from evaluation.bench import plugin as bench

@@ -41,7 +41,8 @@ def secured(made):
     """The node with compose's configuration; on this machine it listens on loopback, at a free port."""
     settings, files = composed.configuration(made)
     secure = opensearch_node.Secure(files, made.secrets / "ca.pem", "admin", made.read("opensearch-admin-password"))
-    with opensearch_node.running(settings=settings | {"network.host": "127.0.0.1"}, secure=secure) as node:
+    settings |= {"network.host": "127.0.0.1"}
+    with opensearch_node.running(settings=settings, secure=secure, profiles=opensearch_node.SECURITY) as node:
         yield node
 
 

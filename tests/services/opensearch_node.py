@@ -36,7 +36,8 @@ QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 NEURAL = ("neural",)
 ML = ("neural", "ml")
-"""Plugins of a node: in-engine hybrid search alone, or models of other servers in its pipelines, too."""
+SECURITY = ("security",)
+"""Plugins of a node: in-engine hybrid search, or also models of other servers in its pipelines; TLS and users."""
 
 
 def java_home() -> Path | None:
@@ -153,7 +154,7 @@ class Node:
         jvm: Sequence[str] = QUICK,
         profiles: tuple[str, ...] = NEURAL,
     ) -> None:
-        self.home = lay_out(("security",) if secure else profiles)
+        self.home = lay_out(profiles)
         self.folder, self.secure = folder, secure
         self.data = _data_folder(folder)
         self.port, self.transport = free_port(), free_port()
@@ -311,7 +312,10 @@ def running(
     jvm: Sequence[str] = QUICK,
     profiles: tuple[str, ...] = NEURAL,
 ) -> Iterator[Node]:
-    """A node that is removed afterwards. It is not under `tmp_path`, which only its owner can enter."""
+    """A node that is removed afterwards. It is not under `tmp_path`, which only its owner can enter.
+
+    A `secure` one needs the plugins of `SECURITY` among its `profiles`.
+    """
     folder = Path(tempfile.mkdtemp(prefix="medley-opensearch-"))
     folder.chmod(0o755)
     node = Node(folder, heap, settings, secure, jvm, profiles)

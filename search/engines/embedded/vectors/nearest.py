@@ -32,7 +32,8 @@ _SIGNED_FROM: Final = 4
 _MANY: Final = 16
 """As many times more rows than are wanted in the end are chosen at least."""
 ESTIMATED: Final = 1_024
-"""So many rows are chosen by their codes: of 1.57 million, they hold .999 of the nearest that are in the cells looked at."""
+_ESTIMATED_SHARE: Final = 1 / 2_560
+"""How many rows are chosen by their codes: so many, or this share of all where it is more."""
 _FINE: Final = 4
 """As many times more rows than are wanted in the end are chosen by their codes at least."""
 _DECIMALS: Final = 6
@@ -51,7 +52,7 @@ class Preselection:
 
         Signs choose more rows than codes, which need cells.
         """
-        few = max(ESTIMATED, _FINE * count)
+        few = max(ESTIMATED, int(len(slots) * _ESTIMATED_SHARE), _FINE * count)
         signed = max(SIGNED, int(len(slots) * _SIGNED_SHARE), _MANY * count)
         are_many = len(slots) >= _SIGNED_FROM * signed
         if not are_many and (len(slots) <= few or not GrowingCells.are_for(len(coarse))):
@@ -78,7 +79,7 @@ def nearest(
     exact, coarse, scale = parts
     if preselection is not None:
         slots = preselection.choose(coarse, scale, slots, query, count)
-    if len(slots) > max(ESTIMATED, _FINE * count):
+    if len(slots) > max(ESTIMATED, int(len(coarse) * _ESTIMATED_SHARE), _FINE * count):
         wanted = max(CANDIDATES, 2 * count)
         scores = _scan(coarse, scale, slots, query)
         slots = slots[np.argpartition(-scores, wanted)[:wanted]]
