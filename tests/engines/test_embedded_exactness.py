@@ -168,7 +168,8 @@ def test_rows_of_a_large_file_are_read_instead_of_mapped(tmp_path, monkeypatch):
     read = sidecar.SlotReader(tmp_path, {"dense": 24}, 300).vectors["dense"]
     assert isinstance(read[0], sidecar.FileRows)
     assert len(read[0]) == 300
-    for chosen in (np.array([5, 299, 0, 5]), np.array([], np.int64), slice(3, 9), slice(290, 400), slice(9, 3)):
+    runs = np.array([5, 6, 7, 3, 2, 298, 299])
+    for chosen in (np.array([5, 299, 0, 5]), runs, np.array([], np.int64), slice(3, 9), slice(290, 400), slice(9, 3)):
         assert np.array_equal(read[0][chosen], mapped[0][chosen])
         assert read[0][chosen].shape == mapped[0][chosen].shape
     everything = np.arange(300)
@@ -176,6 +177,17 @@ def test_rows_of_a_large_file_are_read_instead_of_mapped(tmp_path, monkeypatch):
         found, expected = (nearest(parts, everything, query, 20) for parts in (read, mapped))
         assert np.array_equal(found[0], expected[0])
         assert np.array_equal(found[1], expected[1])
+
+
+def test_more_is_read_than_one_call_reads(tmp_path, monkeypatch):
+    rows = np.arange(1_000, dtype=np.int8).reshape(-1, 4)
+    (tmp_path / "rows").write_bytes(rows.tobytes())
+    read = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda file, parts, place: read(file, [parts[0][:300]], place))
+    column = sidecar.Column(tmp_path / "rows", np.dtype(np.int8), 4)
+    assert np.array_equal(sidecar.FileRows(column, 250)[10:240], rows[10:240])
+    with pytest.raises(OSError, match="ends before"):
+        sidecar.FileRows(column, 260)[200:260]
 
 
 @pytest.mark.parametrize("told", ["at once", "not at all", "never"])
@@ -197,10 +209,12 @@ def test_scattered_rows_are_read_from_memory_or_from_the_disk(tmp_path, monkeypa
     if told == "never":
         monkeypatch.setattr(os, "preadv", never)
     with (tmp_path / "rows").open("rb") as file:
-        content = sidecar.read_scattered(file.fileno(), 768, (places * 768).tolist())
-        assert sidecar.read_scattered(file.fileno(), 768, []) == b""
+        content = sidecar.read_scattered(file.fileno(), (places * 768).tolist(), [768] * 300)
+        assert sidecar.read_scattered(file.fileno(), [], []) == b""
+        uneven = sidecar.read_scattered(file.fileno(), [768, 0, 7_680], [768, 1_536, 100])
+    assert uneven == rows[[1, 0, 1]].tobytes() + rows[10].tobytes()[:100]
     assert np.array_equal(np.frombuffer(content, np.uint8).reshape(-1, 768), rows[places])
-    assert len(reads) == (600 if told == "never" else 0)
+    assert len(reads) == (606 if told == "never" else 0)
 
 
 @pytest.mark.parametrize("parts", [1, 3])

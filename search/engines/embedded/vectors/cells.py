@@ -155,7 +155,7 @@ class GrowingCells:
                 made, self._made_of = Cells.of(groups, centroids, assign(groups, centroids, coarse, scale)), len(coarse)
             else:
                 known = len(cells.numbers)
-                late = assign(cells.groups, cells.centroids, coarse[known:], scale[known:])
+                late = assign(cells.groups, cells.centroids, coarse, scale, known)
                 made = Cells.of(cells.groups, cells.centroids, np.concatenate([cells.numbers, late]))
             self._use(made, coarse, scale)
         except Exception:  # searches go on without; trying again would fail again
@@ -185,18 +185,20 @@ def train(coarse: NDArray[np.int8], scale: Floats) -> tuple[Floats, Floats]:
     return groups, np.concatenate(cells)
 
 
-def assign(groups: Floats, centroids: Floats, coarse: NDArray[np.int8], scale: Floats) -> NDArray[np.uint16]:
-    """The cell of each row: the nearest of the nearest group."""
+def assign(
+    groups: Floats, centroids: Floats, coarse: NDArray[np.int8], scale: Floats, first: int = 0
+) -> NDArray[np.uint16]:
+    """The cell of each row from `first` on: the nearest of the nearest group."""
     cells = centroids.reshape(len(groups), -1, centroids.shape[1])
-    numbers = np.full(len(coarse), _NO_CELL)
-    for start in range(0, len(coarse), _BLOCK):
-        rows = coarse[start : start + _BLOCK].astype(np.float32)
+    numbers = np.full(len(coarse) - first, _NO_CELL)
+    for start in range(0, len(numbers), _BLOCK):
+        rows = coarse[first + start : first + start + _BLOCK].astype(np.float32)
         own = (rows @ groups.T).argmax(axis=1)
         for group in np.unique(own):
             members = np.flatnonzero(own == group)
             nearest = (rows[members] @ cells[group].T).argmax(axis=1)
             numbers[start + members] = group * cells.shape[1] + nearest
-    numbers[is_empty(scale[:, 0])] = _NO_CELL
+    numbers[is_empty(scale[first:, 0])] = _NO_CELL
     return numbers
 
 

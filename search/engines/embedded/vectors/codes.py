@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from search.engines.embedded.vectors.scans import Words, weighted_distances
 
 Floats = NDArray[np.float32]
-_DIGITS: Final = 3
+_DIGITS: Final = 2
 _HEAVIEST: Final = 2**_DIGITS - 1
+_UNIT: Final = 0.8
+"""A unit of magnitude, as a share of the mean one: of normally distributed values, it leaves the least error (.22)."""
 _LEAST: Final = np.float32(1e-9)
 
 
@@ -43,9 +45,10 @@ def factors(rests: Floats) -> Floats:
 
 
 def asked_code(query: Floats) -> AskedCode:
-    """A query of shape (d,) with magnitudes rounded to three binary digits: estimates were as good as with its floats."""
-    unit = np.float32(max(float(np.abs(query).max()), float(_LEAST)) / _HEAVIEST)
-    weights = np.rint(np.abs(query) / unit).astype(np.uint8)
+    """A query of shape (d,) with magnitudes rounded to two binary digits: estimates are nearly as good as with its floats."""
+    magnitudes = np.abs(query)
+    unit = np.float32(_UNIT) * max(magnitudes.mean(), _LEAST)
+    weights = np.minimum(np.rint(magnitudes / unit), _HEAVIEST).astype(np.uint8)
     digits = np.stack([(weights >> digit) & 1 for digit in range(_DIGITS)])
     return AskedCode(pack_signs(query[None])[0], pack_signs(digits), unit, int(weights.sum()))
 

@@ -34,7 +34,7 @@ _MANY: Final = 16
 ESTIMATED: Final = 1_024
 _ESTIMATED_SHARE: Final = 1 / 2_560
 """How many rows are chosen by their codes: so many, or this share of all where it is more."""
-_FINE: Final = 4
+_FINE: Final = 2
 """As many times more rows than are wanted in the end are chosen by their codes at least."""
 _DECIMALS: Final = 6
 # The scores of equal rows can differ in the last bits by position in a block; rounded they tie, and ids decide.
