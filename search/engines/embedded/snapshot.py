@@ -48,7 +48,7 @@ _DECIMALS: Final = 4
 # Sums of float32 differ in the last bits by order; rounded, equal texts tie and their ids decide.
 _TOTAL: Final = " total"  # no field can have this name
 _COUNT: Final = {"value_count": {"field": "slot"}}
-_BESIDE_FROM: Final = 400_000
+_BESIDE_FROM: Final = 10_000
 """From so many rows on, words are searched beside vectors."""
 
 
