@@ -2,10 +2,10 @@
 
 Both search SciFact's abstracts on one node, with the same models on one model server. Each claim is asked of each, over HTTP,
 in turns, without stances: first without the deadline of reranking, which a slow machine reaches sooner on one way than on the
-other, to compare the answers; then with it, to compare the times. An abstract is one passage on both ways, however long it is: what
-a client indexes is not divided. `p50_ratio` and `p95_ratio` are the gateway's milliseconds over the plug-in's; the gateway also
+other, to compare the answers; then with it, to compare the times. An abstract is one passage on both ways, however long it is:
+what a client indexes is not divided. `p50_ratio` and `p95_ratio` are the gateway's milliseconds over the plug-in's; the gateway also
 marks evidence and explains each hit. `ranking_p50_ratio` and `ranking_p95_ratio` leave out of its time what it says that
-evidence took, which it reads once everything is ranked, and which the plug-in has nothing of.
+evidence took: sentences are read once everything is ranked, and the plug-in reads none.
 """
 
 from __future__ import annotations
@@ -94,10 +94,8 @@ def _kinds(*changes: str) -> Iterator[Path]:
 @contextmanager
 def _ways(medley: Medley, task: Task, server: str, patient: bool) -> Iterator[dict[str, Ask]]:
     """Both ways to search by the models of `server`; a patient gateway has no deadline."""
-    cluster, plan = (
-        engine_of(medley).cluster,
-        PluginPlan(load(task.corpus.kind, extra=medley.settings.collections), server, INDEX),
-    )
+    cluster = engine_of(medley).cluster
+    plan = PluginPlan(load(task.corpus.kind, extra=medley.settings.collections), server, INDEX)
     settings = replace(medley.settings, inference=server)
     with _installed(cluster, plan), gateway(settings) as address, _connections() as pool:
         yield {

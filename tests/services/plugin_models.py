@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import urllib3
 from command_line import environment, quick_command
+from running import await_answer
 
 from mappings.collection import SHIPPED_KINDS
 
@@ -33,19 +32,8 @@ def model_server(home: Path, port: int) -> Iterator[str]:
     with (home / "inference.log").open("a") as log:
         process = subprocess.Popen(command, env=environment(home, **settings), stderr=log)
         try:
-            _await(f"http://127.0.0.1:{port}/readyz")
+            await_answer(f"http://127.0.0.1:{port}/readyz", process)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
-
-
-def _await(address: str) -> None:
-    until = time.monotonic() + 90
-    while time.monotonic() < until:
-        try:
-            if urllib3.request("GET", address, retries=False).status == 200:
-                return
-        except urllib3.exceptions.HTTPError:
-            time.sleep(0.1)
-    raise AssertionError(f"{address} did not answer")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import urllib3
 from command_line import quick_command
@@ -35,7 +36,7 @@ def server(name: str, *options: str, command: Sequence[str] = (), **variables: s
         text=True,
     )
     try:
-        _wait(f"{address}/healthz", process)
+        await_answer(f"{address}/healthz", process)
         yield address
     finally:
         process.send_signal(signal.SIGTERM)
@@ -43,7 +44,8 @@ def server(name: str, *options: str, command: Sequence[str] = (), **variables: s
         assert "Traceback" not in errors, errors
 
 
-def _wait(address: str, process: subprocess.Popen[str]) -> None:
+def await_answer(address: str, process: subprocess.Popen[Any]) -> None:
+    """Return when a server answers at an address. Raises `AssertionError` when its process ends, or after two minutes."""
     until = time.monotonic() + READY_SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
