@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from mappings.errors import ModelError
@@ -12,6 +14,8 @@ from mappings.errors import ModelError
 CPU: Final = "CPUExecutionProvider"
 CUDA: Final = "CUDAExecutionProvider"
 DEVICES: Final = ("", "cpu", "cuda")
+VNNI: Final = frozenset({"avx512_vnni", "avx_vnni"})
+"""The names of one instruction set in `/proc/cpuinfo`, for vectors of 512 bits and for shorter ones."""
 
 _log = logging.getLogger(__name__)
 
@@ -19,6 +23,21 @@ _log = logging.getLogger(__name__)
 def cores() -> int:
     """The number of cores available to this process; in a container it can be less than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def processor_fields() -> Mapping[str, str]:
+    """What Linux says of the first processor, such as `model name` and `flags`; empty elsewhere."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
+    except OSError:
+        return {}
+    return {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def has_vnni(fields: Mapping[str, str]) -> bool:
+    """Whether the processor adds products of unsigned and signed int8 in 32 bits; others with AVX2 cut sums off at 16."""
+    return not VNNI.isdisjoint(fields.get("flags", "").split())
 
 
 def providers(device: str, available: Sequence[str]) -> list[str]:

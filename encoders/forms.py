@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from encoders import devices
+
 ROUNDS = 3
 WORTH_IT = 0.9
 """A rounded form replaces fp32 only if it takes at most this fraction of fp32's time."""
@@ -76,11 +78,9 @@ def machine_key(fingerprint: str, threads: int, runtime: str) -> str:
 
 def processor() -> str:
     """The CPU's name and a digest of its features: in a VM, one name can hide different instruction sets."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
-    except OSError:
+    fields = devices.processor_fields()
+    if not fields:
         return f"{platform.machine()} {platform.processor()}"
-    fields = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     features = hashlib.sha256(fields.get("flags", fields.get("Features", "")).encode()).hexdigest()[:8]
     return f"{fields.get('model name', platform.machine())} {features}"
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-TYPES = {"float32": 1, "int64": 7}
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
 
 
 def varint(value: int) -> bytes:

@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from onnx_bytes import model, node, tensor, value
 from tiny import sentences, write_artifact
 
 from encoders.artifact import Artifact, seal
-from encoders.devices import CPU, CUDA, actual_device, providers
+from encoders.devices import CPU, CUDA, actual_device, has_vnni, providers
 from encoders.onnx import ort
-from encoders.runtime import GPU_BATCH_TOKENS, GPU_RUNS, BiEncoder
+from encoders.runtime import GPU_BATCH_TOKENS, GPU_RUNS, BiEncoder, open_session
 from mappings.errors import ModelError
 
 BOTH = ["TensorrtExecutionProvider", CUDA, CPU]
@@ -29,6 +30,33 @@ def test_a_device_that_is_not_there_is_said():
         providers("cuda", ["AzureExecutionProvider", CPU])
     with pytest.raises(ModelError, match="the device 'tpu' is unknown"):
         providers("tpu", BOTH)
+
+
+@pytest.mark.parametrize(
+    ("flags", "has"),
+    [("fpu avx2 avx512f", False), ("avx2 avx512_vnni", True), ("avx2 avx_vnni fma", True), ("avx_vnni_int8", False)],
+)
+def test_instructions_for_int8_are_read_from_the_processor(flags, has):
+    assert has_vnni({"model name": "any", "flags": flags}) == has
+    assert not has_vnni({})
+
+
+@pytest.mark.parametrize("vnni", [None, False])
+def test_products_of_int8_are_exact_on_this_machine(tmp_path, monkeypatch, vnni):
+    """Sums beyond 16 bits, by the kind of products for this processor and by the one for processors without VNNI."""
+    if vnni is not None:
+        monkeypatch.setattr("encoders.devices.has_vnni", lambda fields: vnni)
+    weights = np.random.default_rng(0).integers(-128, 128, (192, 48), dtype=np.int8)
+    weights[:, :2] = (127, -128)
+    file = tmp_path / "product.onnx"
+    product = node("MatMulInteger", ["a", "w"], "y")
+    file.write_bytes(
+        model([product], [tensor("w", weights)], [value("a", "uint8", ["n", "k"])], value("y", "int32", ["n", "m"]))
+    )
+    for rows in (1, 7, 64):
+        activations = np.full((rows, 192), 255, dtype=np.uint8)
+        (found,) = open_session(file).run(None, {"a": activations})
+        assert np.array_equal(found, activations.astype(np.int64) @ weights.astype(np.int64))
 
 
 def test_a_silent_fallback_is_refused_or_told(caplog):
