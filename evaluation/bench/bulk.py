@@ -13,9 +13,9 @@ import orjson
 
 from evaluation.bench.shared.cluster import (
     BATCH,
+    bench_engine,
     encoder_identities,
-    engine_of,
-    open_on_cluster,
+    open_source,
     read_entries,
 )
 from evaluation.bench.shared.figures import Report, bench_report
@@ -54,12 +54,12 @@ def bench_bulk(settings: Settings) -> Report:
     largest difference of a value between the vectors that are read back from both.
     """
     task = scifact.task(settings, distractors=False)
-    medley = open_on_cluster(task, settings)
+    medley = open_source(task, settings)
     collection = replace(medley.collections.get(task.corpus.name), name="bench-bulk")
     entries = [entry for some in read_entries(medley, task, collection, whole=True) for entry in some]
-    engine, encoders = engine_of(medley, collection), encoder_identities(medley, task)
-    ways = _ways(engine, settings, collection, encoders, entries)
-    seconds, difference = _measured(ways, engine, entries)
+    with bench_engine(settings, collection) as engine:
+        ways = _ways(engine, settings, collection, encoder_identities(medley, task), entries)
+        seconds, difference = _measured(ways, engine, entries)
     figures = {
         "documents": float(len(entries)),
         "rows": float(sum(sum(entry.rows) for entry in entries)),

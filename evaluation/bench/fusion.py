@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,10 +18,10 @@ import numpy as np
 
 from evaluation.bench.shared.cluster import (
     TOP,
+    bench_engine,
     encode_questions,
     encoder_identities,
-    engine_of,
-    open_on_cluster,
+    open_source,
     read_entries,
 )
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
@@ -29,9 +29,10 @@ from evaluation.bench.shared.fusion_client import METHODS, ClientSetup
 from evaluation.suites import scifact
 from evaluation.task import Task
 from mappings.collection import Collection
-from mappings.errors import MedleyError, Unavailable
+from mappings.errors import Unavailable
 from search.bootstrap import Medley
 from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.engine import OpenSearchEngine
 from search.protocols import IndexMeta
 from search.settings import Settings
 
@@ -44,11 +45,12 @@ COMMIT_EVERY: Final = 16
 def bench_fusion(settings: Settings) -> Report:
     """Times and overlap of both methods on one index, with the same weights and depth, at one, four and sixteen clients."""
     task = scifact.task(settings, distractors=True)
-    medley = open_on_cluster(task, settings)
-    questions, cluster = encode_questions(medley, task), engine_of(medley).cluster
+    medley = open_source(task, settings)
+    questions = encode_questions(medley, task)
     collection = replace(medley.collections.get(task.corpus.name), name="bench-fusion", window_words=0)
-    with _index(collection, medley, task) as meta, _pipeline(cluster, collection) as pipeline:
-        setup = ClientSetup(cluster.connection, collection, meta.index, pipeline, tuple(questions))
+    with bench_engine(settings, collection) as engine, _pipeline(engine.cluster, collection) as pipeline:
+        meta = _index(engine, collection, medley, task)
+        setup = ClientSetup(engine.cluster.connection, collection, meta.index, pipeline, tuple(questions))
         figures = _compare(setup)
         ours, hybrid = (setup.method(name) for name in METHODS)
         shared = [len(set(ours(item)[:TOP]) & set(hybrid(item)[:TOP])) / TOP for item in questions]
@@ -56,25 +58,19 @@ def bench_fusion(settings: Settings) -> Report:
     return bench_report("fusion", figures)
 
 
-@contextmanager
-def _index(collection: Collection, medley: Medley, task: Task) -> Iterator[IndexMeta]:
-    """An index of the corpus with one vector per passage, merged into one segment as after a rebuild; dropped at the end."""
-    own = engine_of(medley, collection)
-    index = own.create(collection.name, encoder_identities(medley, task)).index
-    try:
-        with own.writer(index) as writer:
-            for number, entries in enumerate(read_entries(medley, task, collection, whole=False), 1):
-                writer.write(entries)
-                if number % COMMIT_EVERY == 0:
-                    writer.commit()
-            writer.commit()
-        path = f"/{own.describe(index).physical}"
-        own.cluster.write("POST", f"{path}/_forcemerge", None, {"max_num_segments": "1"}, timeout=600.0)
-        own.cluster.write("POST", f"{path}/_refresh")
-        yield own.meta(index)
-    finally:
-        with suppress(MedleyError):
-            own.drop(index)
+def _index(engine: OpenSearchEngine, collection: Collection, medley: Medley, task: Task) -> IndexMeta:
+    """An index of the corpus with one vector per passage, merged into one segment as after a rebuild."""
+    index = engine.create(collection.name, encoder_identities(medley, task)).index
+    with engine.writer(index) as writer:
+        for number, entries in enumerate(read_entries(medley, task, collection, whole=False), 1):
+            writer.write(entries)
+            if number % COMMIT_EVERY == 0:
+                writer.commit()
+        writer.commit()
+    path = f"/{engine.describe(index).physical}"
+    engine.cluster.write("POST", f"{path}/_forcemerge", None, {"max_num_segments": "1"}, timeout=600.0)
+    engine.cluster.write("POST", f"{path}/_refresh")
+    return engine.meta(index)
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from evaluation.bench.shared.cluster import (
     BATCH,
     DEPTH,
     EncodedQuestion,
+    bench_engine,
     encode_questions,
     encoder_identities,
-    engine_of,
-    open_on_cluster,
+    open_source,
     read_entries,
 )
 from evaluation.bench.shared.figures import Report, bench_report, percentiles, time_each
@@ -39,17 +39,16 @@ def bench_quantised(settings: Settings) -> Report:
     without a cluster.
     """
     task = scifact.task(settings)
-    medley = open_on_cluster(task, settings)
+    medley = open_source(task, settings)
     questions = encode_questions(medley, task)
     collection = replace(medley.collections.get(task.corpus.name), name="bench-quantised")
     entries = [entry for some in read_entries(medley, task, collection, whole=True) for entry in some]
     exact = _Exact.of(entries, questions)
     figures = {"queries": float(len(questions)), "rows": float(sum(sum(entry.rows) for entry in entries))}
     for bits in VECTOR_BITS:
-        engine = engine_of(medley, replace(collection, vector_bits=bits))
-        index = engine.create(collection.name, encoder_identities(medley, task)).index
-        measured = _write(engine, index, entries) | _search(engine, index, questions, exact)
-        engine.drop(index)
+        with bench_engine(settings, replace(collection, vector_bits=bits)) as engine:
+            index = engine.create(collection.name, encoder_identities(medley, task)).index
+            measured = _write(engine, index, entries) | _search(engine, index, questions, exact)
         figures |= {f"{name}_{bits}_bits": value for name, value in measured.items()}
     few = [bits for bits in VECTOR_BITS if bits < 32]
     figures |= {f"p50_ratio_{bits}_bits": figures[f"p50_ms_{bits}_bits"] / figures["p50_ms_32_bits"] for bits in few}

@@ -12,6 +12,7 @@ from evaluation.bench.agreement import bench_agreement
 from evaluation.bench.nodes import bench_nodes
 from evaluation.bench.registry import BENCHES, NAMES, ON_CLUSTER, choose_benches, load_benches
 from mappings.errors import InvalidInput
+from search.engines.opened import open_cluster
 from search.settings import Settings
 
 
@@ -52,6 +53,7 @@ def test_the_benches_of_a_cluster(settings, node, monkeypatch):  # noqa: F811
     assert figures["recall_32_bits"] == 1
     assert figures["recall_7_bits"] > 0.9
     assert {"p50_ms_7_bits", "p50_ratio_7_bits", "disk_mb_7_bits", "write_seconds_32_bits"} <= figures.keys()
+    assert open_cluster(settings).read("GET", "/_cat/indices/bench-test-bench-*", None, {"format": "json"}) == []
 
 
 @pytest.mark.parametrize("hosts", ["http://127.0.0.1:9200", "http://127.0.0.1:1,http://127.0.0.1:2,http://search:3"])

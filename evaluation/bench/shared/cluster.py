@@ -1,12 +1,15 @@
 """What the benches of a cluster share: SciFact indexed on it, its questions encoded once, and its entries with vectors.
 
-They need a cluster (`MEDLEY_OPENSEARCH`), and remove the indexes that they make, except for the corpus of the suite.
+They need a cluster (`MEDLEY_OPENSEARCH`). Those that write documents of their own take them, with their vectors, from the
+embedded index of the suite, which is built once, and remove the indexes that they make.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import Any, Final
 
 import numpy as np
@@ -18,8 +21,9 @@ from mappings.clinical.placing import read_passages
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.documents import Document, Passage
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, MedleyError
 from search.bootstrap import Medley
+from search.engines.opened import open_cluster
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.protocols import IndexEntry, LegsRequest
 from search.query import Query
@@ -60,12 +64,33 @@ def open_on_cluster(task: Task, settings: Settings) -> Medley:
     return open_corpus(task.corpus, settings)
 
 
-def engine_of(medley: Medley, collection: Collection | None = None) -> OpenSearchEngine:
-    """The engine of the cluster, with `collection` instead of the known ones where one is given."""
+def open_source(task: Task, settings: Settings) -> Medley:
+    """The corpus of the task in an embedded index, for a bench of a cluster. Raises `InvalidInput` where none is named."""
+    require_cluster(settings)
+    return open_corpus(task.corpus, replace(settings, opensearch=""))
+
+
+@contextmanager
+def bench_engine(settings: Settings, collection: Collection) -> Iterator[OpenSearchEngine]:
+    """The engine of the cluster of the settings, for a collection whose indexes are removed at the end.
+
+    They have a prefix that nothing else has, because all that begins with it is removed.
+    """
+    own = replace(settings, opensearch_prefix=f"{settings.opensearch_prefix}-bench-{token_hex(6)}")
+    engine = OpenSearchEngine(open_cluster(own), lambda name: collection)
+    try:
+        yield engine
+    finally:
+        with suppress(MedleyError):
+            engine.cluster.write("DELETE", f"/{own.opensearch_prefix}.*")
+
+
+def engine_of(medley: Medley) -> OpenSearchEngine:
+    """The engine of a Medley on a cluster. Raises `InvalidInput` where it is not on one."""
     engine = medley.engine
     if not isinstance(engine, OpenSearchEngine):
         raise InvalidInput("this bench measures a cluster: name one in MEDLEY_OPENSEARCH", field="MEDLEY_OPENSEARCH")
-    return engine if collection is None else OpenSearchEngine(engine.cluster, lambda name: collection)
+    return engine
 
 
 def encode_questions(medley: Medley, task: Task) -> list[EncodedQuestion]:
