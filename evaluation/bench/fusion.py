@@ -33,6 +33,7 @@ from mappings.errors import Unavailable
 from search.bootstrap import Medley
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.engine import OpenSearchEngine
+from search.engines.opensearch.plugin.resources import fusion_parameters
 from search.protocols import IndexMeta
 from search.settings import Settings
 
@@ -75,14 +76,9 @@ def _index(engine: OpenSearchEngine, collection: Collection, medley: Medley, tas
 
 @contextmanager
 def _pipeline(cluster: Cluster, collection: Collection) -> Iterator[str]:
-    """A search pipeline that fuses by min-max and the collection's weights."""
-    name, weights = f"{cluster.prefix}-bench", collection.fusion.weights
-    combination = {
-        "technique": "arithmetic_mean",
-        "parameters": {"weights": [weights["bm25"], weights["dense"]]},
-    }
-    processor = {"normalization": {"technique": "min_max"}, "combination": combination}
-    body = {"phase_results_processors": [{"normalization-processor": processor}]}
+    """A search pipeline that fuses as the collection does."""
+    name = f"{cluster.prefix}-bench"
+    body = {"phase_results_processors": [{"normalization-processor": fusion_parameters(collection)}]}
     cluster.write("PUT", f"/_search/pipeline/{name}", body)
     try:
         yield name

@@ -17,9 +17,9 @@ from typing import Final
 
 from evaluation.bench.shared.cluster import DEPTH, EncodedQuestion
 from mappings.collection import Collection
-from search.engines.opensearch import queries
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
+from search.engines.opensearch.legs import compiler_of
 from search.ranking.fusion import fuse
 from search.startup import freeze_loaded_objects
 
@@ -54,7 +54,7 @@ class ClientSetup:
 
     def _hybrid(self, engine: OpenSearchEngine) -> Callable[[EncodedQuestion], list[str]]:
         description = engine.describe(self.index)
-        compiler = queries.OpenSearchQueryCompiler(description.fields, {"title": self.collection.title_boost})
+        compiler = compiler_of(description, self.collection)
 
         def hybrid(item: EncodedQuestion) -> list[str]:
             restriction = compiler.restriction(item.request(self.index))

@@ -26,7 +26,7 @@ from search.engines.opensearch.cohorts.patients import ClusterPatients, KnownCac
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
 from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
-from search.engines.opensearch.legs import bucket_value, fetch_legs
+from search.engines.opensearch.legs import bucket_value, compiler_of, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
 from search.engines.opensearch.records import SHOWN, as_stored, fields_of, passage_of, tokens_of, vectors_of
 from search.engines.opensearch.vectors.choice import choose_form
@@ -69,9 +69,7 @@ class OpenSearchEngine:
     def legs(self, request: LegsRequest) -> LegsAnswer:
         """All rankings, the total and the facets, in one `_msearch`; a leg that ends in a tie takes another."""
         description = self.describe(request.index)
-        collection = self._collection(description.collection)
-        boosts = {"title": collection.title_boost, "heading": collection.heading_boost}
-        compiler = OpenSearchQueryCompiler(description.fields, boosts, description.form, description.bits)
+        compiler = compiler_of(description, self._collection(description.collection))
         spread = self._indexes.spread(request.index)
         return self._indexes.checked(
             request.index, lambda: fetch_legs(self.cluster, request, description, compiler, spread)

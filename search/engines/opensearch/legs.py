@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import floor
 from typing import Any, Final
 
+from mappings import collection
 from mappings.documents import parse_passage_id
 from mappings.errors import Unavailable
 from search.engines.opensearch.client import Cluster, ndjson
@@ -28,6 +29,12 @@ _DENSE_STEPS: Final = 1_000_000
 _BM25_SCALE: Final = 2.2 * _BM25_STEPS
 
 _NO_FACETS: Final[Facets] = {}
+_READ: Final = {
+    "filter_path": "responses.status,responses.error,responses.timed_out,responses._shards.failed,responses.hits.total,"
+    "responses.hits.hits._score,responses.hits.hits.fields.passage,responses.aggregations"
+}
+"""What is read of an answer. Of a hit that is less than half, and both sides take time for each byte."""
+_NO_HITS: Final[Mapping[str, Any]] = {"hits": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,12 @@ class Spread:
         """How many hits to fetch at first of each leg of the request."""
         holders = (HOLDERS,) if request.lexical.wanted or request.lexical.named else ()
         return {leg: self.limit(leg, request.documents) for leg in (BM25, *request.vectors, *holders)}
+
+
+def compiler_of(index: OpenSearchIndexDescription, kind: collection.Collection) -> OpenSearchQueryCompiler:
+    """A compiler of searches of an index, by the boosts of its collection."""
+    boosts = {"title": kind.title_boost, "heading": kind.heading_boost}
+    return OpenSearchQueryCompiler(index.fields, boosts, index.form, index.bits)
 
 
 def fetch_legs(
@@ -122,7 +135,7 @@ def cosine(score: float) -> float:
 def _search(
     cluster: Cluster, index: OpenSearchIndexDescription, request: LegsRequest, bodies: Mapping[str, Body]
 ) -> dict[str, Any]:
-    answer = cluster.read("POST", "/_msearch", ndjson(multi_search(index, request, bodies)))
+    answer = cluster.read("POST", "/_msearch", ndjson(multi_search(index, request, bodies)), _READ)
     return dict(zip(bodies, answer["responses"], strict=True))
 
 
@@ -132,7 +145,7 @@ def _ranking(
     """The leg's ranking, cut at `documents` distinct documents; None: it needs more hits, or is missing."""
     score = bm25 if leg in (BM25, HOLDERS) else cosine
     try:
-        hits = checked(answer, cluster.where)["hits"]["hits"]
+        hits = checked(answer, cluster.where).get("hits", _NO_HITS)["hits"]
     except Unavailable as error:
         if leg == BM25:
             raise

@@ -193,7 +193,7 @@ def search_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, An
             {"neural_query_enricher": {"default_model_id": models["vectors"]}},
             {"oversample": {"sample_factor": factor}},
         ],
-        "phase_results_processors": [{"normalization-processor": _fusion(plan.kind)}],
+        "phase_results_processors": [{"normalization-processor": fusion_parameters(plan.kind)}],
         "response_processors": [
             {"rerank": {"by_field": by_tie}},
             {"ml_inference": score},
@@ -204,8 +204,11 @@ def search_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, An
     return {"description": mark(body), **body}
 
 
-def _fusion(kind: Collection) -> dict[str, Any]:
-    """Theoretical min-max as OpenSearch computes it: from the floor of each leg's score, which is 1 for inner products."""
+def fusion_parameters(kind: Collection) -> dict[str, Any]:
+    """The weighted sum of a kind as a normalisation processor computes it. Raises `InvalidInput` for another fusion.
+
+    Theoretical min-max is from the floor of each leg's score, which is 1 for inner products.
+    """
     fusion = kind.fusion
     if fusion.method != "weighted" or fusion.normalisation not in ("floor", "minmax"):
         raise InvalidInput(
