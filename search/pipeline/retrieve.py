@@ -1,4 +1,4 @@
-"""The retrieval step of a search: understand and encode the query, run every leg in one round trip, and fuse their rankings.
+"""The retrieval step of a search: understand the query, encode it beside the words' leg, run all legs, and fuse their rankings.
 
 Where the collection uses feedback, the best passages of a first answer move the query's vectors, and all legs run again.
 Product, evaluation and benches all call `retrieve`: nothing else produces rankings.
@@ -7,16 +7,14 @@ Product, evaluation and benches all call `retrieve`: nothing else produces ranki
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import DISCOURSE, Collection
-from mappings.documents import Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
-from mappings.stages import Feedback
 from search.discourse.leg import asked_slots, encode_slots
 from search.pipeline import lookup
 from search.pipeline.freshness import describe_shortcomings, find_withheld, only_newest, without_counts
@@ -28,6 +26,7 @@ from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, m
 from search.ranking.fusion import fuse
 from search.understanding.criteria import Criterion
 from search.understanding.given_vectors import given_vectors
+from search.understanding.query_vectors import LaterVectors, encode_text, find_encoders
 from search.understanding.slots import QuerySlots
 from search.understanding.understand import Understanding, understand
 
@@ -52,6 +51,18 @@ class Retrieved:
     slots: QuerySlots | None = None
 
 
+class _AskedVectors(NamedTuple):
+    """The vectors of a query: those that its text does not determine are `given`, `encoded` are the fields of the others.
+
+    `slots` are those that the leg `discourse` is asked by; None where it is not.
+    """
+
+    vectors: Mapping[str, Vectors]
+    given: Mapping[str, Vectors]
+    encoded: tuple[str, ...]
+    slots: QuerySlots | None
+
+
 class _Context(NamedTuple):
     """What stays the same once a search has chosen its index."""
 
@@ -62,6 +73,7 @@ class _Context(NamedTuple):
     collection: Collection
     understanding: Understanding
     contents: Contents
+    asked: _AskedVectors
 
 
 def retrieve(
@@ -97,18 +109,12 @@ def _retrieve(
     reader = reader if meta.reading else None
     understanding = understand(query, collection.fields, reader, collection.reads_queries, collection.name_weight)
     trace.step("understand")
-    given = given_vectors(query, meta)
-    text = understanding.model_text
-    vectors = given | (encode_query(text, services, meta, trace, given) if text else {})
-    moved_by_feedback = collection.feedback is not None and bool(vectors) and not given
-    slots = asked_slots(query, collection, meta, reader)
-    whole = encode_slots(slots, meta, services.discourse, services.vectors, trace.degraded) if slots else {}
-    trace.step("encode")
+    asked = _ask_vectors(query, services, trace, collection, meta, reader, understanding.model_text)
     withheld = find_withheld(services, meta, trace)
     request = LegsRequest(
         index=meta.index,
         lexical=understanding.lexical,
-        vectors={**vectors, **whole},
+        vectors=asked.vectors,
         access=query.access,
         documents=services.settings.window if depth is None else depth,
         filters=(*query.filters, *understanding.filters),
@@ -116,9 +122,10 @@ def _retrieve(
         withheld=withheld.documents,
     )
     contents = Contents(services.engine, meta.index, query.access)
-    context = _Context(query, services, trace, meta, collection, understanding, contents)
+    context = _Context(query, services, trace, meta, collection, understanding, contents, asked)
+    moved_by_feedback = collection.feedback is not None and bool(asked.encoded) and not query.vectors
     retrieved = _run_with_feedback(request, context) if moved_by_feedback else _run_legs(request, context)
-    retrieved = replace(retrieved, slots=slots) if whole else retrieved
+    retrieved = replace(retrieved, slots=asked.slots)
     trace.degraded += [f"the leg '{name}' failed ({reason})" for name, reason in retrieved.answer.missing.items()]
     if withheld.complete:
         return retrieved
@@ -126,42 +133,35 @@ def _retrieve(
     return replace(retrieved, candidates=newest, answer=without_counts(retrieved.answer))
 
 
-def encode_query(
-    text: str, services: SearchServices, meta: IndexMeta, trace: Trace, given: Container[str] = ()
-) -> dict[str, Vectors]:
-    """Vector field -> the unit vector of `text`, shape (d,), by the encoder that filled the field; cached.
+def _ask_vectors(
+    query: Query,
+    services: SearchServices,
+    trace: Trace,
+    collection: Collection,
+    meta: IndexMeta,
+    reader: ConceptReader | None,
+    text: str,
+) -> _AskedVectors:
+    """The vectors of a query: its own, those of its slots, and that of `text`, which is encoded when an engine asks for it."""
+    own = given_vectors(query, meta)
+    encoders = find_encoders(meta, services.encoder, own, trace.degraded) if text else {}
+    slots = asked_slots(query, collection, meta, reader)
+    whole = encode_slots(slots, meta, services.discourse, services.vectors, trace.degraded) if slots else {}
+    trace.step("encode")
 
-    Those that are `given` are left out.
-    """
-    vectors = {}
-    for name, fingerprint in meta.encoders.items():
-        if name == DISCOURSE or name in given:
-            continue  # the former is asked by slots
-        encoder = services.encoder(fingerprint)
-        if encoder is None:
-            trace.degraded.append(
-                f"no encoder for '{name}': the index was built with {short_fingerprint(fingerprint)}, which is not among the installed "
-                f"models; the leg '{name}' was not searched. `medley index rebuild {meta.collection}` encodes it anew"
-            )
-            continue
-        cached = services.vectors.get((fingerprint, text))
-        try:
-            vectors[name] = (
-                cached
-                if cached is not None
-                else services.vectors.put((fingerprint, text), encoder.encode_queries([text])[0])
-            )
-        except MedleyError as error:
-            trace.degraded.append(
-                f"the encoder for '{name}' failed ({error.message}); the leg '{name}' was not searched"
-            )
-    return vectors
+    def encode() -> Mapping[str, Vectors]:
+        trace.step("legs")
+        encoded = encode_text(text, encoders, meta, services.vectors, trace.degraded)
+        trace.step("encode")
+        return {**own, **encoded, **whole}
+
+    given = {**own, **whole}
+    return _AskedVectors(LaterVectors(encode) if encoders else given, given, tuple(encoders), slots if whole else None)
 
 
 def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
     # The cache key needs those vectors alone that the understanding of the query does not determine.
-    given = {DISCOURSE, *(item.name for item in context.query.vectors)}
-    own = [vector.tobytes() for name, vector in request.vectors.items() if feedback or name in given]
+    own = [vector.tobytes() for vector in (request.vectors if feedback else context.asked.given).values()]
     answer = lookup.with_holders(_cached_answer(request, context, b"".join(own)))
     context.trace.step("legs")
     candidates, understanding = _rank(answer, context)
@@ -234,13 +234,15 @@ def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> fr
 def _cached_answer(request: LegsRequest, context: _Context, vector_bytes: bytes) -> LegsAnswer:
     """The engine's answer, or its earlier one to the same request; an answer with a failed leg is not cached."""
     meta, answers = context.meta, context.services.answers
-    requested = (request.filters, request.facets, request.documents, tuple(request.vectors), request.withheld)
+    fields = {*context.asked.given, *context.asked.encoded}
+    requested = (request.filters, request.facets, request.documents, frozenset(fields), request.withheld)
     key = (meta.index, meta.commit, request.access.key, context.understanding, vector_bytes, requested)
     cached = answers.get(key)
     if cached is not None:
         return cached
     answer = context.services.engine.legs(request)
-    return answer if answer.missing else answers.put(key, answer)
+    is_whole = not answer.missing and fields == request.vectors.keys()
+    return answers.put(key, answer) if is_whole else answer
 
 
 def _run_with_feedback(request: LegsRequest, context: _Context) -> Retrieved:
@@ -269,7 +271,7 @@ def _run_with_feedback(request: LegsRequest, context: _Context) -> Retrieved:
 def _move_vectors(request: LegsRequest, first: Retrieved, context: _Context) -> tuple[LegsRequest, tuple[str, ...]]:
     """The request with moved vectors, and the ids of the passages that moved them."""
     feedback = context.collection.feedback
-    if feedback is None:
+    if feedback is None or not request.vectors:
         return request, ()
     until = rerank_deadline(context.query, context.services, context.collection, context.trace)
     seconds = FEEDBACK_SECONDS
@@ -277,15 +279,11 @@ def _move_vectors(request: LegsRequest, first: Retrieved, context: _Context) -> 
         seconds = min(seconds, FEEDBACK_DEADLINE_SHARE * (until - time.perf_counter()))
     if seconds <= 0:
         raise Unavailable("no time was left before the deadline")
-    passages = _best_passages(first, feedback)
+    best = [item.passage for item in first.candidates[: feedback.passages]]
+    passages = list(first.contents.passages(best).values())  # those that still exist and that the caller may see
     moved_request = move_query(request, passages, feedback, _encoders(request, context), context.meta.windows, seconds)
     context.trace.step("feedback")
     return moved_request, tuple(passage.id for passage in passages)
-
-
-def _best_passages(first: Retrieved, feedback: Feedback) -> list[Passage]:
-    """The best passages of the first answer, best first, that still exist and that the caller may see."""
-    return list(first.contents.passages([item.passage for item in first.candidates[: feedback.passages]]).values())
 
 
 def _encoders(request: LegsRequest, context: _Context) -> dict[str, Encoder]:

@@ -94,6 +94,13 @@ class Broken:
         raise ModelError("weights.bin was altered", field="weights.bin")
 
 
+class Mute(Broken):
+    """An encoder that reads no query, either."""
+
+    def encode_queries(self, texts):
+        raise ModelError("weights.bin was altered", field="weights.bin")
+
+
 class Forgetful:
     """An engine that can't rank by vectors a second time."""
 
@@ -153,6 +160,15 @@ def test_an_encoder_that_is_gone_by_then_is_named(trials):
         "feedback failed (the encoder for 'dense' is no longer available); the results are those of the query without feedback",
     )
     assert [hit.document for hit in found.hits] == [hit.document for hit in search(asked(), trials.services).hits]
+
+
+def test_without_the_vectors_of_the_query_nothing_is_moved(trials):
+    mute = parts_with(trials, Feedback(1, 0.8), encoder=lambda name: Mute(trials.services.encoder(name)))
+    found = search(asked(), mute)
+    assert found.degraded == (
+        "the encoder for 'dense' failed (weights.bin was altered); the leg 'dense' was not searched",
+    )
+    assert (found.feedback, [hit.document for hit in found.hits]) == ((), ["cited"])
 
 
 def test_feedback_keeps_to_the_deadline(trials):
