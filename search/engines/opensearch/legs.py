@@ -33,7 +33,7 @@ _READ: Final = {
     "filter_path": "responses.status,responses.error,responses.timed_out,responses._shards.failed,responses.hits.total,"
     "responses.hits.hits._score,responses.hits.hits.fields.passage,responses.aggregations"
 }
-"""What is read of an answer. Of a hit that is less than half, and both sides take time for each byte."""
+"""What is read of an answer: both sides take time for each byte that is sent."""
 _NO_HITS: Final[Mapping[str, Any]] = {"hits": []}
 
 
