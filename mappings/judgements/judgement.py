@@ -57,7 +57,7 @@ class Judgement:
 
     @property
     def key(self) -> JudgementKey:
-        """What it is a judgement of."""
+        """The text and the passage that are judged."""
         return JudgementKey.of(self.text, self.document, self.passage)
 
     def as_json(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def as_content(judgements: Iterable[Judgement]) -> dict[str, Any]:
 
 
 def with_judgement(judgements: Sequence[Judgement], added: Judgement) -> tuple[Judgement, ...]:
-    """The judgements with one more; an earlier one of the same is replaced in its place, and keeps its spelling."""
+    """The judgements with one added; it takes the place and the spelling of an earlier one of the same text and passage."""
     if all(item.key != added.key for item in judgements):
         return (*judgements, added)
     return tuple(replace(added, text=item.text) if item.key == added.key else item for item in judgements)
@@ -93,7 +93,7 @@ def without_judgement(judgements: Sequence[Judgement], key: JudgementKey) -> tup
 
 
 def newest(judgements: Iterable[Judgement]) -> dict[JudgementKey, Judgement]:
-    """One user's judgements by what they are of: where a program kept two of the same, the newer one."""
+    """One user's judgements by text and passage; of two that a program kept for the same, the newer one."""
     return {item.key: item for item in sorted(judgements, key=lambda item: item.at)}
 
 

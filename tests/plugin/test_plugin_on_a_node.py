@@ -81,7 +81,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="class")
 def installed(world: World) -> Iterator[World]:
-    """What `medley plugin install` makes, with documents; each test outside of a class has its own."""
+    """An installation by `medley plugin install`, with documents; each test outside of a class has its own."""
     world.plugin("install", "--trust")
     for name, (title, text) in TEXTS.items():
         world.put(f"{NAME}-1", name, {"title": title, "text": text, "year": 2000 + int(name)})
@@ -152,7 +152,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Medley]:
 
 
 class TestWhatIsInstalled:
-    """What one installation serves; nothing here changes it."""
+    """Tests that share one installation, because they change nothing."""
 
     def test_a_client_of_its_own_gets_reranked_hits(self, installed: World) -> None:
         hits = installed.search("Aspirin prevents heart attacks")

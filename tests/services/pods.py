@@ -113,14 +113,14 @@ class Pod:
         return own | {name: self._replaced.get(name, value) for name, value in given.items()}
 
     def _moved(self, text: str, container: Mapping[str, Any]) -> str:
-        """A text in which the path of a mount is where that lies here."""
+        """The text with the path of each mount replaced by its place on this machine."""
         for mount in container["volumeMounts"]:
             if text == mount["mountPath"] or text.startswith(f"{mount['mountPath']}/"):
                 return str(self._folder / mount["name"]) + text.removeprefix(mount["mountPath"])
         return text
 
     def _at_port(self, part: str) -> str:
-        """An argument with the port of this process in the place of the container's."""
+        """The argument with the container's port replaced by that of this process."""
         own = [str(item["containerPort"]) for item in self._container.get("ports", ())]
         option, _, value = part.rpartition("=")
         return part if value not in own else f"{option}={self.port}" if option else str(self.port)

@@ -306,7 +306,7 @@ def judgement(text, document="pm/2"):
 
 
 def test_judgements_that_fill_an_item_can_still_be_replaced():
-    """The room that is left for it is enough for the shortest judgements there are."""
+    """The space that is left for it fits the shortest possible judgements."""
     shortest = judgement("t", "d") | {"grade": 0, "stance": None}
     most = use_cases.NEARLY_FULL // len(json.dumps(shortest, separators=(",", ":")))
     assert use_cases.NEARLY_FULL + 6 * most <= 64_000

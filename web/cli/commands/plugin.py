@@ -101,7 +101,7 @@ def plugin() -> None:
 @click.option("--trust", is_flag=True, help="Also add the model server to the addresses that the cluster trusts.")
 @json_option
 def install(trust: bool, as_json: bool) -> None:
-    """Make models, pipelines and an index template on the cluster, or mend them; print a query to try.
+    """Create the models, pipelines and index template on the cluster, or repair them; print a query to try.
 
     What is as it should be stays, and nothing is changed that this command did not make.
     """
@@ -112,7 +112,7 @@ def install(trust: bool, as_json: bool) -> None:
 @placed
 @json_option
 def upgrade(as_json: bool) -> None:
-    """Replace what an earlier version of Medley, or other options, made; searches go on meanwhile."""
+    """Replace what an earlier version of Medley, or other options, created; searches continue meanwhile."""
     from mappings.errors import NotFound
     from search.engines.opensearch.plugin.installation import PluginInstallation
 
@@ -141,7 +141,7 @@ def _install(trust: bool, as_json: bool) -> None:
 @placed
 @json_option
 def status(as_json: bool) -> None:
-    """Show what of it is on the cluster; exit with 1 unless all of it is ready."""
+    """Show which parts are on the cluster; exit with 1 unless all are ready."""
     from search.engines.opensearch.plugin.installation import PluginInstallation
 
     place = _place()
@@ -156,7 +156,7 @@ def status(as_json: bool) -> None:
 @placed
 @json_option
 def remove(as_json: bool) -> None:
-    """Delete everything that `install` made, and take the model server from what the cluster trusts; indexes stay."""
+    """Delete everything that `install` created, and remove the model server from the endpoints that the cluster trusts; indexes stay."""
     from search.engines.opensearch.plugin.installation import Change, PluginInstallation
     from search.engines.opensearch.plugin.trust import distrust
 

@@ -62,7 +62,7 @@ def withdraw() -> Response:
 
 
 def _back(sent: MultiDict[str, str]) -> Response:
-    """The page that the form was on: redirected to or, where its text must not get into an address, shown again.
+    """The page with the form: a redirect to it or, where its text must not appear in an address, the page itself.
 
     The form's address ends in the place of the hit, which a browser keeps either way.
     """
