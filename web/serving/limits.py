@@ -23,7 +23,8 @@ class ConnectionLimits:
     with one of `streamed` get a thread before their body has arrived; at most `streams` of them do at the same time.
     `memory` is how many bytes all clients together can make a process hold. `connections` is how many connections are held
     open, `per_address` how many of them for one address (0: any number). Times are in seconds: for the head of a request,
-    for a collected body, for the wait for a place among the streams.
+    for a collected body, for the wait for a place among the streams, and for the next request of a connection (`idle_seconds`,
+    longer than clients and proxies keep one unused: who sends on one that is being closed gets no answer).
     """
 
     body: int
@@ -35,3 +36,4 @@ class ConnectionLimits:
     head_seconds: float = 10.0
     body_seconds: float = 30.0
     stream_seconds: float = 10.0
+    idle_seconds: float = 75.0

@@ -166,7 +166,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
             self._linger(connection)
             return
         connection.take_back()
-        self._hold(connection, Stage.IDLE, self.cfg.keepalive)
+        self._hold(connection, Stage.IDLE, self.limits.idle_seconds)
         if connection.received:
             self._advance(connection)
 

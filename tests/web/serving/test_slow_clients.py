@@ -185,6 +185,20 @@ def test_uploads_have_a_part_of_the_threads_and_others_are_told_when_to_come_bac
         assert quick(port) < 1
 
 
+def test_a_connection_is_kept_for_the_next_request_as_long_as_is_allowed():
+    request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with served() as port, opened(port, request) as client:
+        assert answer_on(client)[0] == 200
+        time.sleep(3.5)  # gunicorn itself closes after two seconds, while clients are about to send
+        client.sendall(request)
+        assert answer_on(client)[0] == 200
+    with served(idle_seconds=0.5) as port, opened(port, request) as client:
+        assert answer_on(client)[0] == 200
+        began = time.monotonic()
+        assert until_closed(client) == b""
+        assert 0.3 < time.monotonic() - began < 2
+
+
 def test_a_slow_upload_does_not_delay_the_stop():
     with served(streamed=["POST /"]) as port, ExitStack() as clients:
         client = clients.enter_context(opened(port, HEAD + b"Content-Length: 9\r\n\r\nabc"))

@@ -70,7 +70,6 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
             "bind": address,
             "workers": 1,  # each worker would load the models again and batch only its own requests
             "threads": threads + SPARE_THREADS,
-            "keepalive": 75,
             "timeout": 120,
             "graceful_timeout": 5,  # how long to wait for open client connections
             "loglevel": "warning",
