@@ -72,16 +72,16 @@ def _vectors(models: Models, path: str, queries: Sequence[str]) -> Any:
 
 
 def _tokens(models: Models, artifact: Artifact, queries: Sequence[str]) -> Any:
-    """A poly-encoder reads all texts of a part, then scores each with the queries that want it."""
+    """A poly-encoder reads all texts of a part, and scores them from what an index stores of them."""
     settings = models.settings
     poly = PolyEncoder(artifact, settings.threads or None, settings.form or None, settings.device)
     asked = poly.encode_queries(queries)
 
     def score(texts: Sequence[str], wanted: NDArray[np.bool_]) -> Floats:
-        found = np.zeros(wanted.shape, np.float32)
-        for column, tokens in enumerate(poly.encode_passages(texts)):
-            for row in map(int, np.flatnonzero(wanted[:, column])):
-                found[row, column] = poly.score(asked[row], [tokens])[0]
+        found, stored = np.zeros(wanted.shape, np.float32), poly.compress_passages(texts)
+        for row in map(int, np.flatnonzero(wanted.any(axis=1))):
+            columns = np.flatnonzero(wanted[row])
+            found[row, columns] = poly.score_compressed(asked[row], [stored[column] for column in columns])
         return found
 
     return score

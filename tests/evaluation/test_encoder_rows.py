@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_poly import poly
 from test_published_rows import settings  # noqa: F401 - a fixture
 from tiny import write_artifact
 
 from encoders.artifact import Artifact, Reading
+from encoders.poly import PolyEncoder
 from encoders.runtime import BiEncoder
 from evaluation.baselines.encoders import compare_exported, find_ways_of_reading
 from evaluation.baselines.transformers import TaskTexts, describe_transformers, rank_transformers
@@ -61,6 +63,20 @@ def chosen(task: Task) -> dict[str, frozenset[str]]:
 def rank(task: Task, folder: Path, home: Path) -> dict[str, dict[str, list[str]]]:
     own = Settings(home=home, form="fp32")
     return {name: dict(run) for name, run in rank_transformers(task, folder, chosen(task), own)}
+
+
+def test_a_poly_encoder_scores_what_an_index_stores_of_a_passage(tmp_path: Path) -> None:
+    encoder = PolyEncoder(poly(tmp_path / "poly", codes="tokens"), form="fp32")
+    texts, wanted = (
+        ["heart pain of the lung", "cough", "fever dose"],
+        np.array([[True, True, False], [False, True, True]]),
+    )
+    models = Models(Settings(home=tmp_path / "home", form="fp32"))
+    scores = compare_exported(models, tmp_path / "poly", ["stroke heart", "fever"], texts, wanted)
+    stored, asked = encoder.compress_passages(texts), encoder.encode_queries(["stroke heart", "fever"])
+    expected = np.stack([encoder.score_compressed(query, stored) for query in asked])
+    np.testing.assert_allclose(scores, np.where(wanted, expected, -np.inf), atol=1e-6)
+    assert not np.allclose(expected[0], encoder.score(asked[0], encoder.encode_passages(texts)), atol=1e-6)
 
 
 def test_a_model_that_reads_surroundings_tells_passages_of_the_same_words_apart(folder: Path, tmp_path: Path) -> None:
