@@ -26,7 +26,7 @@ _EXAMPLE: Final = "Aspirin lowers the risk of a second heart attack"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which cluster, kind and fields are meant. `status` and `remove` need the options that `install` was given."""
+    """The cluster, kind and fields of a command. `status` and `remove` need the options that `install` was given."""
 
     opensearch: str
     kind: str
@@ -44,7 +44,7 @@ class Place:
         return open_cluster(replace(settings, opensearch=self.opensearch or settings.opensearch))
 
     def plan(self) -> PluginPlan:
-        """What the plug-in is to be. Raises `NotFound` for an unknown kind, `InvalidInput`."""
+        """The configuration of the plug-in. Raises `NotFound` for an unknown kind, `InvalidInput`."""
         from mappings.collection import load
         from search.engines.opened import secret
         from search.engines.opensearch.plugin.resources import PluginPlan
