@@ -338,6 +338,15 @@ def by_runtime(artifact: Artifact) -> np.ndarray:
     return bi.encode_queries(QUERIES) @ bi.encode_passages(PASSAGES).T
 
 
+def as_stored(artifact: Artifact) -> np.ndarray:
+    """What a search gets: a poly-encoder scores passages from what an index stores of them."""
+    if artifact.kind != "poly-encoder":
+        return by_runtime(artifact)
+    poly = PolyEncoder(artifact, form="fp32")
+    stored = poly.compress_passages(PASSAGES)
+    return np.stack([poly.score_compressed(query, stored) for query in poly.encode_queries(QUERIES)])
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 def test_it_trains_exports_and_serves_what_is_around_a_passage(design: str, home: Path, tmp_path: Path) -> None:
     recipe = replace(DESIGNS[design], base=str(home / "bert"))
@@ -352,7 +361,8 @@ def test_it_trains_exports_and_serves_what_is_around_a_passage(design: str, home
     wanted[1, 2] = False
     models = Models(Settings(home=tmp_path / "home", form="fp32"))
     ranked = compare_exported(models, tmp_path / "model", QUERIES, PASSAGES, wanted)  # as suites rank
-    assert np.abs(ranked - expected)[wanted].max() < tolerance
+    assert np.abs(ranked - as_stored(artifact))[wanted].max() < tolerance
+    assert np.corrcoef(ranked[wanted], expected[wanted])[0, 1] > 0.8  # 32 dimensions suffer from compression
     assert np.isneginf(ranked[1, 2])
     assert set(artifact.forms) == {"fp32", "int8", "fp16"}
     assert np.ptp(expected, axis=1).min() > 100 * tolerance  # texts are told apart
