@@ -36,8 +36,9 @@ from search.bootstrap import Medley
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.plugin.backfill import BATCH
 from search.engines.opensearch.plugin.installation import PluginInstallation
+from search.engines.opensearch.plugin.removal import remove
 from search.engines.opensearch.plugin.resources import PluginPlan, example_query
-from search.engines.opensearch.plugin.trust import distrust, trust
+from search.engines.opensearch.plugin.trust import trust
 from search.settings import Settings
 
 INDEX: Final = "medley-bench-plugin"
@@ -119,13 +120,11 @@ def _agreement(found: dict[str, list[list[str]]]) -> dict[str, float]:
 def _installed(cluster: Cluster, plan: PluginPlan) -> Iterator[None]:
     """The plug-in on the cluster, without a trace at the end."""
     _, notes = trust(cluster, plan)
-    installation = PluginInstallation(cluster, plan)
     try:
-        installation.install(notes)
+        PluginInstallation(cluster, plan).install(notes)
         yield
     finally:
-        distrust(cluster, plan, installation.notes())
-        installation.remove()
+        remove(cluster, plan)
 
 
 def _index(cluster: Cluster, task: Task) -> float:

@@ -55,6 +55,12 @@ class World:
         found: list[dict[str, Any]] = self.send("POST", f"/{index}/_search", body)["hits"]["hits"]
         return found
 
+    def tokens_read(self) -> dict[str, float]:
+        """Model -> how many tokens the model server has run it on."""
+        lines = urllib3.request("GET", f"{self.server}/metrics").data.decode().splitlines()
+        found = (line.split(" ") for line in lines if line.startswith("medley_inference_tokens_total"))
+        return {name: float(value) for name, value in found}
+
     def put(self, index: str, name: str, document: dict[str, Any], status: int = 201) -> Any:
         return self.send("PUT", f"/{index}/_doc/{name}?refresh=true", document, status)
 

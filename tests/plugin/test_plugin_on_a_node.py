@@ -138,6 +138,21 @@ def test_what_others_trust_stays(world: World) -> None:
     world.send("PUT", "/_cluster/settings", {"persistent": dict.fromkeys(theirs)})
 
 
+def test_the_last_kind_takes_trust_in_a_server_away(world: World) -> None:
+    """Each `remove` finds the server's address on the cluster: the one that it would assume is another."""
+    before = world.left()
+    world.plugin("install", "--trust")
+    world.plugin("install", "--trust", "--kind", "articles")
+    for kind, expected in (("abstracts", []), ("articles", SETTINGS)):
+        ran = medley(world.home, "plugin", "remove", "--opensearch", world.node, "--kind", kind, "--json")
+        changes = json.loads(ran.stdout)["changes"]
+        assert [item["name"] for item in changes if item["what"] == "cluster setting"] == expected
+        if kind == "abstracts":
+            states = {item["state"] for item in world.plugin("status", "--kind", "articles")["parts"]}
+            assert states == {"ready"}
+    assert world.left() == before
+
+
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Medley]:
     medley = Medley.open(Settings(home=tmp_path_factory.mktemp("gateway")))
@@ -219,6 +234,27 @@ class TestWhatIsInstalled:
         assert found[0]["_id"] == "5"
         assert len(found) == len(TEXTS)
 
+    def test_hits_of_another_encoder_fail_a_search(self, installed: World) -> None:
+        path = f"/{NAME}-1/_doc/6?refresh=true"
+        whole = installed.send("GET", f"/{NAME}-1/_doc/6")["_source"]
+        unknown = {**whole, "medley": {name: value for name, value in whole["medley"].items() if name != "encoder"}}
+        for other, reason in (
+            ({**whole, "medley": {**whole["medley"], "encoder": "0123456789abcdef"}}, "are of another encoder (0123456789ab)"),
+            (unknown, "encoder"),
+        ):  # fmt: skip
+            installed.send("PUT", f"{path}&pipeline=_none", other)
+            body = json.loads(installed.run("query", "salt in heart failure").stdout)
+            answer = urllib3.request("POST", f"{installed.node}/{NAME}-1/_search", json=body, retries=False)
+            assert answer.status >= 400
+            assert reason in answer.data.decode()
+        installed.send("PUT", path, {name: whole[name] for name in ("title", "text", "year")})
+        assert installed.search("salt in heart failure")[0]["_id"] == "6"
+
+    def test_dashboards_find_whole_titles(self, installed: World) -> None:
+        body = {"size": 0, "aggs": {"titles": {"terms": {"field": "title.keyword"}}}}
+        counted = installed.send("POST", f"/{NAME}-1/_search", body)["aggregations"]["titles"]["buckets"]
+        assert {"key": TEXTS["2"][0], "doc_count": 1} in counted
+
     def test_a_query_of_another_form_is_refused_by_name(self, installed: World) -> None:
         body = {"query": {"match": {"text": "aspirin"}}, "search_pipeline": NAME}
         answer = installed.send("POST", f"/{NAME}-1/_search", body, status=400)
@@ -292,8 +328,11 @@ def test_documents_that_are_there_are_copied_once_and_read(world: World) -> None
     reasons = ran.pop("reasons")
     assert ran == {"total": 7, "copied": 6, "present": 0, "failed": 1}
     assert "the document has no text" in reasons["empty"]
+    read = world.tokens_read()
+    assert read
     again = world.plugin("backfill", "old", f"{NAME}-new", code=1)
-    assert (again["copied"], again["present"]) == (0, 6)
+    assert (again["copied"], again["present"], again["failed"]) == (0, 6, 1)
+    assert world.tokens_read() == read  # the model server reads none of them again
     assert world.search("Aspirin prevents heart attacks", f"{NAME}-new")[0]["_id"] == "1"
     assert "name one like medley-abstracts-*" in world.refused("backfill", "old", "elsewhere")
     assert "no such index" in world.refused("backfill", "missing", f"{NAME}-new")

@@ -22,10 +22,11 @@ PASSWORD = "A-long-2-password-of-a-plugin"
 NAME, INDEX = "medley-abstracts", "medley-abstracts-1"
 
 
-def documented_role() -> dict:
-    """The role `medley_plugin` as the guide prints it."""
-    (block,) = re.findall(r"```yaml\n(medley_plugin:.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    return yaml.safe_load(block)["medley_plugin"]
+def documented_role(name: str = "medley_plugin") -> dict:
+    """A role as the guide prints it."""
+    blocks = re.findall(r"```yaml\n(medley_.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    (role,) = [roles[name] for roles in map(yaml.safe_load, blocks) if name in roles]
+    return role
 
 
 class SecuredWorld:
@@ -111,10 +112,31 @@ def test_the_documented_role_installs_indexes_searches_and_removes(world):
     status, answer = world.user("POST", f"/{INDEX}/_search", json.loads(asked.stdout))
     assert status == 200, answer
     assert [hit["_id"] for hit in answer["hits"]["hits"]] == ["1", "2"]
+    world.admin("PUT", "/of-others/_doc/1?refresh=true", {"a": 1})
     removed = world.plugin("remove", "--json")
     assert removed.returncode == 0, removed.stderr
     assert world.left() == before
-    world.admin("DELETE", f"/{INDEX},medley-old")
+    assert world.admin("GET", f"/{INDEX}/_settings/index.default_pipeline")[1] == {}
+    world.admin("DELETE", f"/{INDEX},medley-old,of-others")
+
+
+def test_the_documented_roles_for_clients_index_and_search_and_no_more(world):
+    world.may(documented_role())
+    assert world.plugin("install", "--trust").returncode == 0
+    asked = json.loads(world.plugin("query", "does aspirin prevent stroke").stdout)
+    document = {"title": "Aspirin and stroke", "text": "Aspirin lowered the risk of a second stroke."}
+    world.admin("PUT", f"/{INDEX}")
+    world.may(documented_role("medley_index"))
+    status, answer = world.user("PUT", f"/{INDEX}/_doc/1?refresh=true", document)
+    assert status == 201, answer
+    assert world.user("POST", f"/{INDEX}/_search", asked)[0] == 403
+    world.may(documented_role("medley_search"))
+    status, answer = world.user("POST", f"/{INDEX}/_search", asked)
+    assert [hit["_id"] for hit in answer["hits"]["hits"]] == ["1"], (status, answer)
+    assert world.user("PUT", f"/{INDEX}/_doc/2", document)[0] == 403
+    world.may(documented_role())
+    assert world.plugin("remove").returncode == 0
+    world.admin("DELETE", f"/{INDEX}")
 
 
 def test_who_may_not_make_connectors_is_told_which_permission_is_missing(world):

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from web.inference.errors import InvalidRequest, TooManyTexts
 from web.inference.forms import json_body, texts_of
 
+_OF_HITS: Final = ("titles", "texts", "fused", "encoders")
+"""What a request for scores says of each hit."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoresForm:
-    """A query, the hits as (title, text), and the fused score of each, from 0 to 1."""
+    """A query, the hits as (title, text), the fused score of each, from 0 to 1, and the encoder that read it."""
 
     query: str
     hits: tuple[tuple[str, str], ...]
     fused: tuple[float, ...]
+    encoders: tuple[str, ...]
 
 
 def document_form() -> tuple[str, str]:
@@ -45,19 +49,25 @@ def rerank_form(most: int) -> tuple[str, tuple[str, ...]]:
 def scores_form(most: int) -> ScoresForm:
     """A request for the final scores of at most `most` hits. Raises `InvalidRequest`."""
     body = json_body()
-    titles, texts, fused = (body.get(name) for name in ("titles", "texts", "fused"))
-    if not (isinstance(titles, list) and isinstance(texts, list) and isinstance(fused, list)):
-        raise InvalidRequest("`titles`, `texts` and `fused` must be lists")
-    if not len(titles) == len(texts) == len(fused):
-        raise InvalidRequest(
-            f"`titles`, `texts` and `fused` must have the same length, not {len(titles)}, {len(texts)} and {len(fused)}"
-        )
+    every: list[Any] = [body.get(name) for name in _OF_HITS]
+    if not all(isinstance(values, list) for values in every):
+        raise InvalidRequest(f"{_listed(_OF_HITS)} must be lists")
+    if len({len(values) for values in every}) > 1:
+        lengths = _listed([str(len(values)) for values in every], "")
+        raise InvalidRequest(f"{_listed(_OF_HITS)} must have the same length, not {lengths}")
+    titles, texts, fused, encoders = every
     if not texts:
         raise InvalidRequest("`texts` is empty; it must hold at least one text")
     if len(texts) > most:
         raise TooManyTexts(f"`texts` holds {len(texts)} texts; one request can hold {most}: ask for fewer hits")
     hits = tuple((_joined(title, "titles"), _joined(text, "texts")) for title, text in zip(titles, texts, strict=True))
-    return ScoresForm(_text(body, "query"), hits, tuple(map(_score, fused)))
+    read_by = tuple(value if isinstance(value, str) else "" for value in encoders)
+    return ScoresForm(_text(body, "query"), hits, tuple(map(_score, fused)), read_by)
+
+
+def _listed(words: Sequence[str], quote: str = "`") -> str:
+    *first, last = (f"{quote}{word}{quote}" for word in words)
+    return f"{', '.join(first)} and {last}"
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:

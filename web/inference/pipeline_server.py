@@ -50,7 +50,9 @@ class PipelineServer:
         """Hits with fused scores to their final scores, in input order."""
         with self._admit():
             form = scores_form(MOST_HITS)
-            return _answer({"scores": self._kinds.get(kind).score_hits(form.query, form.hits, form.fused)})
+            served = self._kinds.get(kind)
+            served.check_encoders(form.encoders)
+            return _answer({"scores": served.score_hits(form.query, form.hits, form.fused)})
 
     def rerank(self, kind: str) -> Response:
         """Texts scored against a query, best first, in the form of Cohere's API; each score is a logit."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from encoders.artifact import Kind
-from encoders.marked import MarkedEncoder
+from encoders.marked import MarkedEncoder, short_fingerprint
 from mappings.analysis.headings import normalise_heading
 from mappings.analysis.passages import passages, placed_windows
 from mappings.analysis.words import terms
@@ -63,7 +63,7 @@ class PipelineKind:
 
         `also`, `title_words` and `heading_words` are searched, too (`mappings.indexes`); `proves` are the keys by which
         queries prefer documents. `tie` is the same number for all, which the search pipeline needs
-        (`search.engines.opensearch.plugin`).
+        (`search.engines.opensearch.plugin`); `encoder` is the fingerprint of what made the vectors.
         """
         found = read_passages(_document(title, text, self.collection), 1, self.collection, self.reader)
         windows = [window for passage in found for window in placed_windows(passage, self.collection.window_words)]
@@ -76,6 +76,7 @@ class PipelineKind:
             "aspects": sorted({normalise_heading(passage.heading) for passage in found} - {""}),
             **self._asserted(found),
             "tie": 0.0,
+            "encoder": self.encoder.fingerprint,
         }
 
     def _asserted(self, found: Sequence[Passage]) -> dict[str, list[str]]:
@@ -104,6 +105,16 @@ class PipelineKind:
     def query_vectors(self, texts: Sequence[str]) -> np.ndarray:
         """Shape (n, d), unit rows: the vectors of what the models read of texts. Raises `InvalidInput`."""
         return self.encoder.encode_queries([self.understand(text).model_text or text for text in texts])
+
+    def check_encoders(self, fingerprints: Iterable[str]) -> None:
+        """Raise `ModelError` if the vectors of some hits are of another encoder than those of queries."""
+        if others := sorted(set(fingerprints) - {self.encoder.fingerprint}):
+            known = ", ".join(short_fingerprint(name) if name else "an unknown one" for name in others)
+            raise ModelError(
+                f"vectors of these hits are of another encoder ({known}) than those of queries "
+                f"({short_fingerprint(self.encoder.fingerprint)}): index the documents again, or serve the encoder that read them",
+                field="encoders",
+            )
 
     def score_hits(self, query: str, hits: Sequence[tuple[str, str]], fused: Sequence[float]) -> list[float]:
         """The final scores of hits (title, text) with fused scores in [0, 1], in input order.

@@ -28,6 +28,17 @@ LIMITS = Limits(requests=8, waiting=64)
 TEXT = "METHODS: Patients had renal pain. RESULTS: No fever was seen. " + "The trial went on for a long time. " * 20
 
 
+def hits_of(number: int) -> dict[str, Any]:
+    """A request for the scores of so many hits."""
+    return {
+        "query": "x",
+        "titles": [""] * number,
+        "texts": ["a"] * number,
+        "fused": [0] * number,
+        "encoders": [""] * number,
+    }
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tiny models, and kinds that name them."""
@@ -96,8 +107,31 @@ def test_vectors_of_queries_are_those_of_what_the_models_read(client: Any, folde
     assert not np.allclose(marked, plain)  # the kind `notes` turns what is ruled out
 
 
+def encoder_of(client: Any, kind: str = "abstracts") -> str:
+    """The fingerprint that documents of a kind get."""
+    read = client.post(f"/opensearch/{kind}/documents", json={"title": "", "text": "Fever."}).get_json()
+    return str(read["encoder"])
+
+
+def test_hits_that_another_encoder_read_are_refused(client: Any) -> None:
+    own, marked = encoder_of(client), encoder_of(client, "notes")
+    assert marked.startswith(own)
+    assert marked != own  # the kind `notes` marks what it encodes
+    hits = {"query": "fever", "titles": ["A", "B"], "texts": ["fever", "risk"], "fused": [0.9, 0.5]}
+    for others in ([own, marked], ["0123456789abcdef", own]):
+        answer = client.post("/opensearch/abstracts/scores", json={**hits, "encoders": others})
+        assert answer.status_code == 424
+        assert "are of another encoder" in answer.get_json()["error"]
+        assert "index the documents again" in answer.get_json()["error"]
+    unknown = client.post("/opensearch/abstracts/scores", json={**hits, "encoders": [own, None]}).get_json()
+    assert "another encoder (an unknown one) than" in unknown["error"]
+    read = client.post("/opensearch/abstracts/scores", json={**hits, "encoders": [own, own]}).get_json()
+    assert len(read["scores"]) == 2
+
+
 def test_scores_keep_the_share_of_the_fused_ones(client: Any) -> None:
     hits = {"titles": ["A", "B", ""], "texts": ["fever", ["renal risk", "in patients"], ""], "fused": [0.9, 0.5, 0.1]}
+    hits["encoders"] = [encoder_of(client)] * 3
     found = client.post("/opensearch/abstracts/scores", json={"query": "fever", **hits}).get_json()["scores"]
     weight = load("abstracts").reranking.weight
     assert sorted(found[:2]) == pytest.approx(sorted([(1 - weight) * 0.9 + weight, (1 - weight) * 0.5]), abs=1e-6) or (
@@ -114,6 +148,7 @@ def test_hits_beyond_the_window_stay_below_it(client: Any) -> None:
         "titles": [""] * number,
         "texts": [f"fever {place}" for place in range(number)],
         "fused": fused,
+        "encoders": [encoder_of(client)] * number,
     }
     found = client.post("/opensearch/abstracts/scores", json=body).get_json()["scores"]
     assert min(found[:-5]) > max(found[-5:])
@@ -142,10 +177,11 @@ def test_texts_are_reranked_in_the_form_of_cohere(client: Any) -> None:
         ("abstracts/vectors", {"inputs": ["x"] * 65}, 413, "one request can hold 64"),
         ("abstracts/rerank", {"query": "x", "documents": "y"}, 422, "`documents` must be a list of texts"),
         ("abstracts/scores", {"query": "x"}, 422, "must be lists"),
-        ("abstracts/scores", {"query": "x", "titles": [], "texts": [], "fused": []}, 422, "`texts` is empty"),
-        ("abstracts/scores", {"query": "x", "titles": [""], "texts": ["a"], "fused": []}, 422, "the same length"),
-        ("abstracts/scores", {"query": "x", "titles": [""], "texts": ["a"], "fused": [True]}, 422, "must hold numbers"),
-        ("abstracts/scores", {"query": "x", "titles": [""] * 1001, "texts": ["a"] * 1001, "fused": [0] * 1001}, 413, "can hold 1000"),
+        ("abstracts/scores", hits_of(0), 422, "`texts` is empty"),
+        ("abstracts/scores", hits_of(1) | {"fused": []}, 422, "`titles`, `texts`, `fused` and `encoders` must have the same length, not 1, 1, 0 and 1"),
+        ("abstracts/scores", hits_of(1) | {"encoders": None}, 422, "`titles`, `texts`, `fused` and `encoders` must be lists"),
+        ("abstracts/scores", hits_of(1) | {"fused": [True]}, 422, "must hold numbers"),
+        ("abstracts/scores", hits_of(1001), 413, "can hold 1000"),
         ("nowhere/queries", {"text": "x"}, 404, "there is no collection kind 'nowhere'"),
         ("elsewhere/queries", {"text": "x"}, 424, "this server lacks the bi-encoder missing"),
         ("again/queries", {"text": "x"}, 400, "searches twice"),

@@ -26,7 +26,7 @@ _EXAMPLE: Final = "Aspirin lowers the risk of a second heart attack"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The cluster, kind and fields of a command. `status` and `remove` need the options that `install` was given."""
+    """The cluster, kind and fields of a command. `status` needs the options that `install` was given, `remove` the kind."""
 
     opensearch: str
     kind: str
@@ -156,16 +156,14 @@ def status(as_json: bool) -> None:
 @placed
 @json_option
 def remove(as_json: bool) -> None:
-    """Delete everything that `install` created, and remove the model server from the endpoints that the cluster trusts; indexes stay."""
-    from search.engines.opensearch.plugin.installation import Change, PluginInstallation
-    from search.engines.opensearch.plugin.trust import distrust
+    """Delete everything that `install` created for the kind; indexes stay.
+
+    The last kind that uses a model server also takes it from the addresses that the cluster trusts.
+    """
+    from search.engines.opensearch.plugin.removal import remove as take_away
 
     place = _place()
-    plan, cluster = place.plan(), place.cluster()
-    installation = PluginInstallation(cluster, plan)
-    notes = installation.notes()
-    settings = distrust(cluster, plan, notes)
-    changes = [*installation.remove(), *(Change("cluster setting", name, "removed") for name in settings)]
+    changes = take_away(place.cluster(), place.plan())
     show({"changes": [asdict(item) for item in changes]}, as_json, lambda: _changes(changes, {}))
 
 
@@ -177,7 +175,7 @@ def remove(as_json: bool) -> None:
 def backfill(source: str, target: str, as_json: bool) -> None:
     """Copy the documents of the index SOURCE into TARGET, a new index or one that the template made.
 
-    Repeating the command goes on where it was stopped.
+    Repeating the command copies what TARGET lacks; documents that it has are neither read nor written again.
     """
     from search.engines.opensearch.plugin.backfill import backfill as copy
 

@@ -1,6 +1,7 @@
 """Copies the documents of an index that is there into one of the plug-in, in small batches, each document on its own.
 
-A copy can be stopped and started again: what the target has is not written again, and what failed is tried again.
+A copy can be stopped and started again: what the target has is neither read nor written again, and what failed is tried
+again.
 """
 
 from __future__ import annotations
@@ -54,8 +55,12 @@ def backfill(
     """
     work = Backfill(total=int(cluster.read("GET", f"/{source}/_count")["count"]))
     _check_target(cluster, plan, target)
+    cluster.write("POST", f"/{target}/_refresh")  # so that what an earlier copy wrote is found
     for hits in _batches(cluster, source):
-        _copy(cluster, target, hits, work)
+        there = _present(cluster, target, hits)
+        work.present += len(there)
+        if missing := [hit for hit in hits if hit["_id"] not in there]:
+            _copy(cluster, target, missing, work)
         watch(work)
     cluster.write("POST", f"/{target}/_refresh")
     return work
@@ -84,6 +89,13 @@ def _batches(cluster: Cluster, source: str) -> Iterator[list[Mapping[str, Any]]]
     finally:
         with suppress(MedleyError):
             cluster.write("DELETE", "/_search/scroll", {"scroll_id": [answer["_scroll_id"]]})
+
+
+def _present(cluster: Cluster, target: str, hits: list[Mapping[str, Any]]) -> set[str]:
+    """The ids of these documents that the target has: the model server need not read them again."""
+    ids = {"ids": {"values": [hit["_id"] for hit in hits]}}
+    found = cluster.read("POST", f"/{target}/_search", {"query": ids, "size": len(hits), "_source": False})
+    return {hit["_id"] for hit in found["hits"]["hits"]}
 
 
 def _copy(cluster: Cluster, target: str, hits: list[Mapping[str, Any]], work: Backfill) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.errors import is_denied
 from search.engines.opensearch.plugin.machine_learning import FoundModel, MachineLearning
 from search.engines.opensearch.plugin.resources import (
     STEPS,
@@ -107,8 +108,8 @@ class PluginInstallation:
             parts.append(Part(what, self._plan.name, self._document_state(document, ids)))
         return parts
 
-    def remove(self) -> list[Change]:
-        """Delete everything of ours, pipelines first. Indexes stay; those with our ingest pipeline no longer have one."""
+    def delete(self) -> list[Change]:
+        """Delete all of ours but trust, pipelines first. Indexes stay; those with our ingest pipeline no longer have one."""
         changes = [Change("setting of", name, "removed") for name in self._release_indexes()]
         for document in reversed(self._documents.values()):
             if is_ours(self._description(document)):
@@ -157,10 +158,6 @@ class PluginInstallation:
         if notes:
             self._models.describe_group(group, description + notes)
         return group, [Change("model group", name, "unchanged")]
-
-    def notes(self) -> str:
-        """What was noted when it was installed; "" if nothing was."""
-        return "".join(self._models.groups(self._plan.name).values())
 
     def _model(self, step: str, group: str) -> tuple[str, Change]:
         """The id of a step's model in its current version, deployed."""
@@ -244,15 +241,31 @@ class PluginInstallation:
 
     def _release_indexes(self) -> list[str]:
         """Take our ingest pipeline from the indexes that have it, so that documents can be indexed there without us."""
-        settings = self._cluster.read(
-            "GET", "/*,-.*/_settings/index.default_pipeline", params={"flat_settings": "true"}
-        )
+        try:
+            settings = self._default_pipelines("*,-.*")
+        except MedleyError as error:
+            if not is_denied(error):
+                raise
+            settings = self._default_pipelines(self._patterns())  # a role for these indexes alone is enough
         own = [
             name for name, item in settings.items() if item["settings"].get("index.default_pipeline") == self._plan.name
         ]
         for name in own:
             self._cluster.write("PUT", f"/{name}/_settings", {"index.default_pipeline": None})
         return own
+
+    def _default_pipelines(self, names: str) -> Mapping[str, Any]:
+        path = f"/{names}/_settings/index.default_pipeline"
+        found: Mapping[str, Any] = self._cluster.read("GET", path, params={"flat_settings": "true"})
+        return found
+
+    def _patterns(self) -> str:
+        """The patterns of our template that is there, whatever the plan says; the plan's without one."""
+        document = self._documents["index template"]
+        try:
+            return ",".join(document.read(self._cluster.read("GET", document.address))["index_patterns"])
+        except NotFound:
+            return self._plan.indexes
 
     def _delete(self, model: FoundModel) -> Change:
         self._models.delete_model(model)

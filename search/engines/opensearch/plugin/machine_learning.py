@@ -55,6 +55,11 @@ class MachineLearning:
         """Id -> name of the connectors of these names that the plug-in made."""
         return {key: item["name"] for key, item in self._found("connectors", names).items()}
 
+    def addresses(self, prefix: str) -> dict[str, str]:
+        """Name -> address of the connectors that the plug-in made and whose names begin with `prefix`."""
+        found = self._matching("connectors", {"prefix": {"name.keyword": prefix}})
+        return {item["name"]: item["actions"][0]["url"] for item in found.values()}
+
     def groups(self, name: str) -> dict[str, str]:
         """Id -> description of the model groups of that name that the plug-in made."""
         return {key: item["description"] for key, item in self._found("model_groups", [name]).items()}
@@ -118,7 +123,10 @@ class MachineLearning:
         self._forget(f"/model_groups/{group}")
 
     def _found(self, what: str, names: Sequence[str]) -> dict[str, Any]:
-        body = {"size": _MOST, "query": {"terms": {"name.keyword": list(names)}}}
+        return self._matching(what, {"terms": {"name.keyword": list(names)}})
+
+    def _matching(self, what: str, query: Mapping[str, Any]) -> dict[str, Any]:
+        body = {"size": _MOST, "query": query}
         try:
             answer = self._cluster.read("POST", f"{_ADDRESS}/{what}/_search", body)
         except InvalidInput as error:

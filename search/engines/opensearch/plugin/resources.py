@@ -34,6 +34,10 @@ SHOWN: Final = 10
 _FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_*.-]{0,199}")
 _MADE_BY: Final = "Made by 'medley plugin'"
+_STEPS: Final = "/opensearch/"
+"""Between the model server's address and KIND/STEP."""
+FAMILY: Final = "medley-"
+"""The beginning of the names of all that the plug-in makes, of every kind."""
 _READ: Final = """
 String joined(def value) {
   if (value == null) { return ''; }
@@ -44,6 +48,7 @@ ctx.medley = ['title': joined(ctx[params.title]), 'text': joined(ctx[params.text
 """
 _ADDED: Final = (
     "windows", "also", "title_words", "heading_words", "aspects", "proves", "present", "ruled_out", "tie",
+    "encoder",
 )  # fmt: skip
 
 _INPUTS: Final[Mapping[str, str]] = {
@@ -52,10 +57,12 @@ _INPUTS: Final[Mapping[str, str]] = {
     "vectors": '{"inputs": ${parameters.input}}',
     "scores": (
         '{"query": "${parameters.query}", "titles": ${parameters.titles}, "texts": ${parameters.texts}, '
-        '"fused": ${parameters.fused}}'
+        '"fused": ${parameters.fused}, "encoders": ${parameters.encoders}}'
     ),
     "rerank": '{"query": "${parameters.query}", "documents": ${parameters.documents}}',
 }
+_DYNAMIC_KEYWORD_CHARACTERS: Final = 256
+"""As in the field `keyword` that OpenSearch gives to a text without a mapping, which dashboards of such an index use."""
 _CONVERTED: Final = {"vectors": "default.embedding", "rerank": "cohere.rerank"}
 """Step -> the functions of ML Commons that convert its inputs and outputs, for processors that bring their own form."""
 
@@ -96,7 +103,7 @@ class PluginPlan:
     @property
     def name(self) -> str:
         """The name of the pipelines and of the template, and the beginning of the models' names."""
-        return f"medley-{self.kind.kind}"
+        return f"{FAMILY}{self.kind.kind}"
 
     @property
     def indexes(self) -> str:
@@ -106,11 +113,21 @@ class PluginPlan:
     @property
     def trusted(self) -> str:
         """The regular expression by which the cluster trusts the model server's addresses."""
-        return f"^{re.escape(self.endpoint.rstrip('/'))}/.*$"
+        return trusted_by(self.endpoint)
 
     def model(self, step: str) -> str:
         """The name of a step's model, and of its connector."""
         return f"{self.name}-{step}"
+
+
+def trusted_by(endpoint: str) -> str:
+    """The regular expression for the addresses of the model server at `endpoint`."""
+    return f"^{re.escape(endpoint.rstrip('/'))}/.*$"
+
+
+def endpoint_of(address: str) -> str:
+    """The model server's address in that of a step, as `connector` writes it."""
+    return address.rpartition(_STEPS)[0]
 
 
 def mark(content: Any) -> str:
@@ -126,7 +143,7 @@ def is_ours(description: Any) -> bool:
 
 def connector(plan: PluginPlan, step: str) -> dict[str, Any]:
     """The connector of a step. The cluster keeps the token encrypted, and shows it to nobody."""
-    address = f"{plan.endpoint.rstrip('/')}/opensearch/{plan.kind.kind}/{step}"
+    address = f"{plan.endpoint.rstrip('/')}{_STEPS}{plan.kind.kind}/{step}"
     headers = {"Content-Type": "application/json"}
     if plan.token:
         headers["Authorization"] = "Bearer ${credential.token}"
@@ -174,14 +191,13 @@ def search_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, An
         "input_map": [{"text": f"{typed}.match.{plan.text}.query"}],
         "output_map": [{typed: "query", text: "text"}],
     }
+    of_hits = {"titles": plan.title, "texts": plan.text, "fused": "previous_score", "encoders": f"{OWN}.encoder"}
     score = {
         "tag": "score",
         "model_id": models["scores"],
         "function_name": "remote",
         "one_to_one": False,
-        "input_map": [
-            {"titles": plan.title, "texts": plan.text, "fused": "previous_score", "query": f"$._request.{text}"}
-        ],
+        "input_map": [{**of_hits, "query": f"$._request.{text}"}],
         "output_map": [{"medley_score": "scores"}],
     }
     by_tie = {"target_field": f"{OWN}.tie", "keep_previous_score": True}
@@ -232,6 +248,7 @@ def fusion_parameters(kind: Collection) -> dict[str, Any]:
 def index_template(plan: PluginPlan, dimension: int) -> dict[str, Any]:
     """The template of the indexes: our analysis and fields, beside whatever else the documents have."""
     keyword: dict[str, Any] = {"type": "keyword", "ignore_above": MAX_KEYWORD_CHARACTERS}
+    whole = {"keyword": {"type": "keyword", "ignore_above": _DYNAMIC_KEYWORD_CHARACTERS}}
     searched = {"type": "text", "analyzer": TEXT}
     words = {**searched, "index_options": "freqs"}
     own = {
@@ -243,12 +260,13 @@ def index_template(plan: PluginPlan, dimension: int) -> dict[str, Any]:
         "present": keyword,
         "ruled_out": keyword,
         "aspects": keyword,
+        "encoder": keyword,
         "tie": {"type": "float", "index": False},
         "windows": {"type": "nested", "properties": {"vector": vector_field(dimension)}},
     }
     fields = {
-        plan.title: {**searched, "copy_to": [f"{OWN}.content", f"{OWN}.title_words"]},
-        plan.text: {**searched, "copy_to": f"{OWN}.content"},
+        plan.title: {**searched, "fields": whole, "copy_to": [f"{OWN}.content", f"{OWN}.title_words"]},
+        plan.text: {**searched, "fields": whole, "copy_to": f"{OWN}.content"},
         OWN: {"properties": own},
     }
     settings = {"index": {"knn": True, "default_pipeline": plan.name}, "analysis": ANALYSIS}

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from mappings.errors import InvalidInput, MedleyError
 from search.engines.opensearch.client import Cluster
-from search.engines.opensearch.plugin.resources import PluginPlan
+from search.engines.opensearch.plugin.resources import PluginPlan, trusted_by
 
 REGEX: Final = "plugins.ml_commons.trusted_connector_endpoints_regex"
 PRIVATE: Final = "plugins.ml_commons.connector.private_ip_enabled"
 REMOTE: Final = "plugins.ml_commons.remote_inference.enabled"
 _PRIVATE_SET: Final = "Allowed private addresses."
 _LIST_WAS: Final = "Trusted before: {}."
+_NOTE: Final = re.compile(r"Allowed private addresses\.|Trusted before: [0-9a-f]+\.")
 _SIGNS: Final = ("trusted connector endpoint", "private ip")
 _FORBIDDEN: Final = "remote inference is currently disabled"
 
@@ -59,15 +61,20 @@ def trust(cluster: Cluster, plan: PluginPlan) -> tuple[dict[str, Any], str]:
     return needed, "".join(f" {note}" for note in notes)
 
 
-def distrust(cluster: Cluster, plan: PluginPlan, notes: str = "") -> list[str]:
-    """Take the server's addresses from what the cluster trusts; returns the settings that were changed.
+def notes_in(text: str) -> set[str]:
+    """The notes of `trust` in a text."""
+    return set(_NOTE.findall(text))
+
+
+def distrust(cluster: Cluster, endpoints: Iterable[str], notes: str = "") -> list[str]:
+    """Take the addresses of model servers from what the cluster trusts; returns the settings that were changed.
 
     What others trust stays. What was at its default before us, by the `notes` of `trust`, is again, unless it was changed.
     """
     there, undone = _set(cluster), {}
-    trusted = there.get(REGEX) or []
-    if plan.trusted in trusted:
-        left = [item for item in trusted if item != plan.trusted]
+    trusted, own = there.get(REGEX) or [], {trusted_by(endpoint) for endpoint in endpoints}
+    if own & set(trusted):
+        left = [item for item in trusted if item not in own]
         undone[REGEX] = None if not left or _LIST_WAS.format(_digest(left)) in notes else left
     if _PRIVATE_SET in notes and PRIVATE in there:
         undone[PRIVATE] = None
