@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from encoders.marked import short_fingerprint
+from encoders.artifact import MANIFEST, SHIPPED
+from encoders.marked import base_fingerprint, short_fingerprint
 from evaluation.published.notes import RAISED
 from evaluation.published.systems import (
     ALSO,
@@ -33,9 +35,13 @@ figures. Each table has the systems of a paper in the paper's order, with what e
 The raised number of a figure leads to the note below the table: how the published set-up differs from ours, or which
 command, data and models made our figure.
 
+Ours *by the paper's recipe* is the paper's method, trained here on our data from MiniLM or from word vectors of our own;
+the columns "trained on" and "base" are the paper's. Bare names in a command (`systems`, `folds`, `minilm`) are folders of
+trained runs, and an export of untrained MiniLM.
+
 | instead of a figure | means |
 |---|---|
-| not run | no kept report has the row |
+| not run | no kept report has the row; [some have no recipe here](ml/training.md#the-papers-recipes-in-one-night) |
 | – | the paper names none; in the last column: nothing that is shipped is measured like this |
 """
 
@@ -62,15 +68,32 @@ class _Notes:
 
 def write_papers_page(reports: Iterable[Report], results: Path) -> None:
     """Write the page beside that of the results."""
-    results.with_name(PAGE).write_text(papers_page(reports, read_papers(), results.name), encoding="utf-8")
+    page = papers_page(reports, read_papers(), results.name, _shipped_fingerprints())
+    results.with_name(PAGE).write_text(page, encoding="utf-8")
 
 
-def papers_page(reports: Iterable[Report], papers: Sequence[Paper], results: str) -> str:
-    """The whole page, of the reports of suites among `reports`; `results` is the file beside it that has them all."""
+def _shipped_fingerprints() -> frozenset[str]:
+    found = (json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED.glob(f"*/{MANIFEST}"))
+    return frozenset(str(manifest["fingerprint"]) for manifest in found)
+
+
+def papers_page(
+    reports: Iterable[Report], papers: Sequence[Paper], results: str, shipped: Container[str] = frozenset()
+) -> str:
+    """The whole page, of the reports of suites among `reports`; `results` is the file beside it that has them all.
+
+    Of several reports with a row the one with the most queries counts, then one by the encoder that is `shipped`, by its
+    fingerprint, then the one with the fewest options.
+    """
     suites = [report for report in reports if "suite" in report]
-    # Of several reports with a row, the one with the most queries counts, then the one with the fewest options.
-    suites.sort(key=lambda report: (-int(report["queries"]), str(report["command"])))
+    suites.sort(key=lambda report: (-int(report["queries"]), _is_outdated(report, shipped), str(report["command"])))
     return "\n".join([INTRODUCTION.format(results=results), *(_paper_section(paper, suites) for paper in papers)])
+
+
+def _is_outdated(report: Report, shipped: Container[str]) -> bool:
+    """Whether an encoder of a report is not the one that is shipped now."""
+    encoders = (report.get("models") or {}).get("encoders", {})
+    return any(base_fingerprint(item["fingerprint"]) not in shipped for item in encoders.values())
 
 
 def _paper_section(paper: Paper, reports: Sequence[Report]) -> str:

@@ -132,7 +132,8 @@ def test_the_documented_roles_for_clients_index_and_search_and_no_more(world):
     assert world.user("POST", f"/{INDEX}/_search", asked)[0] == 403
     world.may(documented_role("medley_search"))
     status, answer = world.user("POST", f"/{INDEX}/_search", asked)
-    assert [hit["_id"] for hit in answer["hits"]["hits"]] == ["1"], (status, answer)
+    assert status == 200, answer
+    assert [hit["_id"] for hit in answer["hits"]["hits"]] == ["1"]
     assert world.user("PUT", f"/{INDEX}/_doc/2", document)[0] == 403
     world.may(documented_role())
     assert world.plugin("remove").returncode == 0
