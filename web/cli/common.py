@@ -5,9 +5,10 @@ from __future__ import annotations
 import getpass
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -19,6 +20,9 @@ from search.settings import read as read_settings
 if TYPE_CHECKING:
     from web.use_cases import UseCases
     from workers.queueing.queue import Queue
+
+LOG_SECONDS: Final = 60.0
+"""Between two lines of progress where stderr is no terminal."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 queue_option = click.option(
@@ -85,7 +89,7 @@ def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> No
 
 @contextmanager
 def progress(what: str, total: int = 0) -> Iterator[Callable[[int], None]]:
-    """Show a counter if stderr is a terminal. The callback takes how many more items are done; see `counter`."""
+    """Show a counter on stderr. The callback takes how many more items are done; see `counter`."""
     done = 0
     with counter(what) as shown:
 
@@ -99,12 +103,12 @@ def progress(what: str, total: int = 0) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def counter(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a counter if stderr is a terminal.
+    """Show a counter on stderr; where that is no terminal, a line a minute, so that a log tells how far a long command is.
 
     The callback takes how many items are done, and of how many; 0 if nobody knows: then the number done stands alone.
     """
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield _lines_in_a_log(what)
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -113,6 +117,18 @@ def counter(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, count="")
         yield lambda done, total: bar.update(task, count=f" {_count_text(done, total)}")
+
+
+def _lines_in_a_log(what: str) -> Callable[[int, int], None]:
+    told = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= LOG_SECONDS:
+            told = time.monotonic()
+            click.echo(f"{what} {_count_text(done, total)}", err=True)
+
+    return tell
 
 
 def _count_text(done: int, total: int) -> str:
