@@ -35,10 +35,9 @@ from mappings.errors import Unavailable
 from search.bootstrap import Medley
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.plugin.backfill import BATCH
-from search.engines.opensearch.plugin.installation import PluginInstallation
-from search.engines.opensearch.plugin.removal import remove
-from search.engines.opensearch.plugin.resources import PluginPlan, example_query
-from search.engines.opensearch.plugin.trust import trust
+from search.engines.opensearch.plugin.example import example_query
+from search.engines.opensearch.plugin.lifecycle import install, remove
+from search.engines.opensearch.plugin.resources import PluginPlan
 from search.settings import Settings
 
 INDEX: Final = "medley-bench-plugin"
@@ -119,9 +118,8 @@ def _agreement(found: dict[str, list[list[str]]]) -> dict[str, float]:
 @contextmanager
 def _installed(cluster: Cluster, plan: PluginPlan) -> Iterator[None]:
     """The plug-in on the cluster, without a trace at the end."""
-    _, notes = trust(cluster, plan)
     try:
-        PluginInstallation(cluster, plan).install(notes)
+        install(cluster, plan, trust=True)
         yield
     finally:
         remove(cluster, plan)

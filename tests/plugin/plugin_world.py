@@ -12,6 +12,17 @@ from command_line import medley
 from plugin_models import MODELS, patient_kinds
 
 NAME = "medley-abstracts"
+TEXTS = {
+    "1": ("Aspirin after a myocardial infarction", "Aspirin lowered the risk of a second infarction by a fifth."),
+    "2": ("Walking and falls", "Daily walks made falls rarer in people over 80. No patient had a stroke."),
+    "3": ("Sleep in adolescents", "Short sleep went along with higher blood pressure at the age of 15."),
+    "4": ("", "Patients with COPD who stopped smoking lived longer. Pneumonia was seen in a tenth of them."),
+    "5": ("Statins and muscle pain", "Muscle pain was as frequent with placebo as with statins."),
+    "6": (
+        "Heart failure and salt",
+        "A diet with little salt did not keep patients with heart failure out of hospital.",
+    ),
+}
 
 
 class World:

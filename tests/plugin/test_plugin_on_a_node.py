@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import opensearch_node
 import pytest
 import urllib3
 
@@ -18,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
 from command_line import medley
 from opensearch_node import free_port
 from plugin_models import model_server
-from plugin_world import NAME, World
+from plugin_world import NAME, TEXTS, World
 from test_bench_search import settings as small_scifact  # noqa: F401
 
 from evaluation.bench import plugin as bench
@@ -34,7 +33,6 @@ from search.settings import Settings
 
 pytestmark = [pytest.mark.opensearch, pytest.mark.slow]
 
-NODE = {"plugins.ml_commons.only_run_on_ml_node": "false"}
 SETTINGS = [
     f"plugins.ml_commons.{name}" for name in ("connector.private_ip_enabled", "trusted_connector_endpoints_regex")
 ]
@@ -42,17 +40,6 @@ STEPS = ["documents", "queries", "vectors", "scores", "rerank"]
 PARTS = [*(["model", f"{NAME}-{step}"] for step in STEPS), *([what, NAME] for what in (
     "ingest pipeline", "search pipeline", "index template"))]  # fmt: skip
 
-TEXTS = {
-    "1": ("Aspirin after a myocardial infarction", "Aspirin lowered the risk of a second infarction by a fifth."),
-    "2": ("Walking and falls", "Daily walks made falls rarer in people over 80. No patient had a stroke."),
-    "3": ("Sleep in adolescents", "Short sleep went along with higher blood pressure at the age of 15."),
-    "4": ("", "Patients with COPD who stopped smoking lived longer. Pneumonia was seen in a tenth of them."),
-    "5": ("Statins and muscle pain", "Muscle pain was as frequent with placebo as with statins."),
-    "6": (
-        "Heart failure and salt",
-        "A diet with little salt did not keep patients with heart failure out of hospital.",
-    ),
-}
 CLAIMS = ["Aspirin prevents heart attacks", "Quitting smoking prolongs life with COPD", "Statins cause muscle pain"]
 
 
@@ -67,16 +54,6 @@ TASK = Task(
     {"a": {"1": 1}, "b": {"5": 1}},
     ("nDCG@10",),
 )
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    home = tmp_path_factory.mktemp("home")
-    with (
-        opensearch_node.running("768m", NODE, profiles=opensearch_node.ML) as node,
-        model_server(home, free_port()) as server,
-    ):
-        yield World(node.url, server, home)
 
 
 @pytest.fixture(scope="class")
@@ -266,10 +243,15 @@ class TestWhatIsInstalled:
         assert (found["title"], found["text"]) == ("", ["Gout is painful.", "No fever was seen."])
         assert "fever" in found["medley"]["ruled_out"]
         assert len(found["medley"]["windows"][0]["vector"]) == 384
+        installed.put(f"{NAME}-1", "number", {"title": 1984, "text": ["Gout in 1984.", None, 7]})
         refused = installed.put(f"{NAME}-1", "empty", {"year": 2000}, status=400)
         assert "the document has no text" in json.dumps(refused)
+        installed.send("PUT", f"/{NAME}-1/_doc/past?refresh=true&pipeline=_none", {"text": "Painful gout."}, 201)
         hits = installed.search("painful gout")
         assert hits[0]["_id"] == "list"
+        assert {hit["_id"] for hit in hits} == {"list", "number", *TEXTS}  # none that came in past the pipeline
+        for name in ("list", "number", "past"):
+            installed.send("DELETE", f"/{NAME}-1/_doc/{name}?refresh=true")
 
 
 def test_what_is_half_there_or_stopped_is_mended(installed: World) -> None:
@@ -302,7 +284,7 @@ def test_nothing_of_someone_else_is_touched(world: World) -> None:
     before = world.left()
     message = world.refused("install", "--trust", "--kind", "articles")
     assert "has an ingest pipeline medley-articles that `medley plugin` did not make" in message
-    assert {**world.left(), "trusted": {}} == {**before, "trusted": {}}
+    assert world.left() == before  # not even trust
     parts = world.plugin("status", "--kind", "articles", code=1)["parts"]
     assert {"what": "ingest pipeline", "name": "medley-articles", "state": "someone else's"} in parts
     world.plugin("remove", "--kind", "articles")
@@ -314,33 +296,25 @@ def test_a_template_of_someone_else_can_be_in_the_way(world: World) -> None:
     world.send("PUT", "/_index_template/theirs", {"index_patterns": ["medley-*"], "priority": 100})
     message = world.refused("install", "--trust")
     assert "another index template wants medley-abstracts-*" in message
+    world.send("PUT", "/_index_template/theirs", {"index_patterns": ["medley-*"], "priority": 150})
+    message = world.refused("install")
+    assert "another index template is put before ours for medley-abstracts-*" in message
+    assert "choose a --priority above 100" in message
     world.plugin("install", "--priority", "200")
     world.send("DELETE", "/_index_template/theirs")
     world.plugin("remove")
 
 
-def test_documents_that_are_there_are_copied_once_and_read(world: World) -> None:
+def test_a_server_that_is_used_no_more_is_trusted_no_more(world: World, tmp_path: Path) -> None:
+    before = world.left()
     world.plugin("install", "--trust")
-    for name, (title, text) in TEXTS.items():
-        world.put("old", name, {"title": title, "text": text})
-    world.put("old", "empty", {"year": 1999})
-    ran = world.plugin("backfill", "old", f"{NAME}-new", code=1)
-    reasons = ran.pop("reasons")
-    assert ran == {"total": 7, "copied": 6, "present": 0, "failed": 1}
-    assert "the document has no text" in reasons["empty"]
-    read = world.tokens_read()
-    assert read
-    again = world.plugin("backfill", "old", f"{NAME}-new", code=1)
-    assert (again["copied"], again["present"], again["failed"]) == (0, 6, 1)
-    assert world.tokens_read() == read  # the model server reads none of them again
-    assert world.search("Aspirin prevents heart attacks", f"{NAME}-new")[0]["_id"] == "1"
-    assert "name one like medley-abstracts-*" in world.refused("backfill", "old", "elsewhere")
-    assert "no such index" in world.refused("backfill", "missing", f"{NAME}-new")
-    removed = world.plugin("remove")["changes"]
-    assert {"what": "setting of", "name": f"{NAME}-new", "action": "removed"} in removed
-    world.put(f"{NAME}-new", "later", {"text": "Indexed without Medley."})
-    for index in ("old", f"{NAME}-new", "elsewhere"):
-        world.send("DELETE", f"/{index}")
+    with model_server(tmp_path, free_port()) as other:
+        moved = World(world.node, other, world.home)
+        moved.plugin("install", "--trust")
+        trusted = str(moved.left()["trusted"][SETTINGS[1]])
+        assert [server.rpartition(":")[2] in trusted for server in (other, world.server)] == [True, False]
+        moved.plugin("remove")
+    assert world.left() == before
 
 
 def test_a_model_server_that_is_gone_fails_searches_and_documents_aloud(installed: World, tmp_path: Path) -> None:

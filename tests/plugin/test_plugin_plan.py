@@ -10,11 +10,11 @@ import pytest
 from mappings.collection import load
 from mappings.errors import InvalidInput
 from mappings.stages import Fusion
+from search.engines.opensearch.plugin.example import example_query
 from search.engines.opensearch.plugin.resources import (
     STEPS,
     PluginPlan,
     connector,
-    example_query,
     index_template,
     is_ours,
     mark,
@@ -86,5 +86,9 @@ def test_fields_are_those_of_the_documents() -> None:
     assert properties["medley"]["properties"]["windows"]["properties"]["vector"]["dimension"] == 384
     assert template["index_patterns"] == ["news-*"]
     asked = example_query(plan, "x", 5, {"term": {"site": "a"}})["query"]["hybrid"]["queries"]
-    assert asked[0]["bool"] == {"must": [{"match": {"body": {"query": "x"}}}], "filter": [{"term": {"site": "a"}}]}
+    read = {"exists": {"field": "medley.encoder"}}
+    assert asked[0]["bool"] == {
+        "must": [{"match": {"body": {"query": "x"}}}],
+        "filter": [read, {"term": {"site": "a"}}],
+    }
     assert asked[1]["nested"]["query"]["neural"]["medley.windows.vector"]["filter"] == {"term": {"site": "a"}}

@@ -102,7 +102,7 @@ def test_the_documented_role_installs_indexes_searches_and_removes(world):
     assert made.returncode == 0, made.stderr
     states = {part["state"] for part in json.loads(world.plugin("status", "--json").stdout)["parts"]}
     assert states == {"ready"}
-    document = {"title": "Aspirin and stroke", "text": "Aspirin lowered the risk of a second stroke."}
+    document = {"title": "Aspirin and stroke", "text": "Aspirin lowered the risk of a second stroke.", "year": 2020}
     status, answer = world.user("PUT", f"/{INDEX}/_doc/1?refresh=true", document)
     assert status == 201, answer
     world.admin("PUT", "/medley-old/_doc/2?refresh=true", document)
@@ -124,8 +124,7 @@ def test_the_documented_roles_for_clients_index_and_search_and_no_more(world):
     world.may(documented_role())
     assert world.plugin("install", "--trust").returncode == 0
     asked = json.loads(world.plugin("query", "does aspirin prevent stroke").stdout)
-    document = {"title": "Aspirin and stroke", "text": "Aspirin lowered the risk of a second stroke."}
-    world.admin("PUT", f"/{INDEX}")
+    document = {"title": "Aspirin and stroke", "text": "Aspirin lowered the risk of a second stroke.", "year": 2020}
     world.may(documented_role("medley_index"))
     status, answer = world.user("PUT", f"/{INDEX}/_doc/1?refresh=true", document)
     assert status == 201, answer

@@ -78,11 +78,13 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 
 
 def _joined(value: Any, name: str) -> str:
-    """The value of a field of a document, which may have several: the paragraphs of a text."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return "\n\n".join(value)
+    """The value of a field of a document, which may have several: the paragraphs of a text. A number is a text, too."""
+    if value is None:
+        return ""
+    if isinstance(value, str | bool | int | float):
+        return str(value)
+    if isinstance(value, list) and not any(isinstance(part, list) for part in value):
+        return "\n\n".join(_joined(part, name) for part in value if part is not None)
     raise InvalidRequest(f"`{name}` must be a text, or a list of texts")
 
 

@@ -63,19 +63,11 @@ def translate(error: OpenSearchException, where: str) -> MedleyError:
     return Unavailable(f"OpenSearch at {where}: {error}")
 
 
-_DENIED: Final = "denies access"
-
-
-def is_denied(error: MedleyError) -> bool:
-    """Whether an error says that the user lacks a permission on the cluster, or could not sign in."""
-    return _DENIED in error.message
-
-
 def error_of(status: int, body: Mapping[str, Any], where: str) -> MedleyError:
     """Our error for a failed response, or for one failed item of a response."""
     kind, reason = cause(body.get("error"))
     if status == 401 or (status == 403 and "security_exception" in kind):
-        return Unavailable(f"OpenSearch at {where} {_DENIED} ({reason}): {_CREDENTIALS}")
+        return Unavailable(f"OpenSearch at {where} denies access ({reason}): {_CREDENTIALS}")
     if is_full(body):
         return Unavailable(
             f"OpenSearch at {where}: its disk is full, so the index is read-only ({reason}); free some space and try "

@@ -169,7 +169,7 @@ def test_texts_are_reranked_in_the_form_of_cohere(client: Any) -> None:
     ("address", "body", "status", "message"),
     [
         ("abstracts/documents", {"title": "", "text": " "}, 400, "the document has no text"),
-        ("abstracts/documents", {"title": 5}, 422, "`title` must be a text, or a list of texts"),
+        ("abstracts/documents", {"title": {"a": 5}}, 422, "`title` must be a text, or a list of texts"),
         ("abstracts/documents", [], 422, "the body must be a JSON object"),
         ("abstracts/queries", {"text": ""}, 400, "the query is empty"),
         ("abstracts/queries", {}, 422, "`text` must be a text"),

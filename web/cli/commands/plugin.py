@@ -124,14 +124,12 @@ def upgrade(as_json: bool) -> None:
 
 
 def _install(trust: bool, as_json: bool) -> None:
-    from search.engines.opensearch.plugin.installation import PluginInstallation
-    from search.engines.opensearch.plugin.resources import example_query
-    from search.engines.opensearch.plugin.trust import trust as trust_server
+    from search.engines.opensearch.plugin.example import example_query
+    from search.engines.opensearch.plugin.lifecycle import install as make
 
     place = _place()
-    plan, cluster = place.plan(), place.cluster()
-    settings, notes = trust_server(cluster, plan) if trust else ({}, "")
-    changes = PluginInstallation(cluster, plan).install(notes)
+    plan = place.plan()
+    changes, settings = make(place.cluster(), plan, trust)
     query = example_query(plan, _EXAMPLE)
     report = {"changes": [asdict(item) for item in changes], "settings": settings, "query": query}
     show(report, as_json, lambda: f"{_changes(changes, settings)}\n\n{_to_try(plan, query)}")
@@ -160,7 +158,7 @@ def remove(as_json: bool) -> None:
 
     The last kind that uses a model server also takes it from the addresses that the cluster trusts.
     """
-    from search.engines.opensearch.plugin.removal import remove as take_away
+    from search.engines.opensearch.plugin.lifecycle import remove as take_away
 
     place = _place()
     changes = take_away(place.cluster(), place.plan())
@@ -195,7 +193,7 @@ def backfill(source: str, target: str, as_json: bool) -> None:
 @click.option("--filter", "required", default="", help="A query as JSON that all hits must match.")
 def query(words: str, size: int, required: str) -> None:
     """Print the search for TEXT, as any client of OpenSearch can send it."""
-    from search.engines.opensearch.plugin.resources import example_query
+    from search.engines.opensearch.plugin.example import example_query
 
     click.echo(json.dumps(example_query(_place().plan(), words, size, _parse(required)), indent=2, ensure_ascii=False))
 

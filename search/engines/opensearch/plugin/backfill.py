@@ -6,21 +6,28 @@ again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mappings.errors import Conflict, MedleyError
-from search.engines.opensearch.client import Cluster, ndjson
-from search.engines.opensearch.errors import BUSY, cause
+from mappings.errors import Conflict, MedleyError, NotFound
+from search.engines.opensearch.client import WHOLE, Cluster, Retries, ndjson
+from search.engines.opensearch.errors import BUSY, cause, checked
 from search.engines.opensearch.plugin.queries import OWN
 from search.engines.opensearch.plugin.resources import PluginPlan
+from search.engines.opensearch.plugin.templates import gets_template
 
 BATCH: Final = 16
 """Documents in one request: each is a request to the model server, which rejects what it has no room for."""
 _KEEP: Final = "10m"
-_ATTEMPTS: Final = 3
+_ATTEMPTS: Final = 6
+_PAUSE: Final = 0.5
+"""Seconds before a second attempt; further ones wait for thrice as long and more: 28 seconds in all."""
+_MOST_OF_AN_ID: Final = 4
+"""How many documents of one id, with different routing, are looked for."""
+_PIPELINE: Final = "index.default_pipeline"
 _SHOWN: Final = 20
 
 
@@ -58,8 +65,9 @@ def backfill(
     cluster.write("POST", f"/{target}/_refresh")  # so that what an earlier copy wrote is found
     for hits in _batches(cluster, source):
         there = _present(cluster, target, hits)
-        work.present += len(there)
-        if missing := [hit for hit in hits if hit["_id"] not in there]:
+        missing = [hit for hit in hits if _key(hit) not in there]
+        work.present += len(hits) - len(missing)
+        if missing:
             _copy(cluster, target, missing, work)
         watch(work)
     cluster.write("POST", f"/{target}/_refresh")
@@ -67,40 +75,54 @@ def backfill(
 
 
 def _check_target(cluster: Cluster, plan: PluginPlan, target: str) -> None:
-    with suppress(MedleyError):  # it is there already, most of the time; what else is wrong shows below
-        cluster.write("PUT", f"/{target}")
-    settings = cluster.read("GET", f"/{target}/_settings", params={"flat_settings": "true"})
-    for name, item in settings.items():
-        if item["settings"].get("index.default_pipeline") != plan.name:
-            raise Conflict(
-                f"the index {name} does not have the ingest pipeline {plan.name}: name one like {plan.indexes}, which gets it",
-                field="target",
-            )
+    """Make the target where it is missing. Raise `Conflict` if it does not have, or would not get, the plan's pipeline."""
+    try:
+        settings = cluster.read("GET", f"/{target}/_settings", params={"flat_settings": "true"})
+        wrong = [name for name, item in settings.items() if item["settings"].get(_PIPELINE) != plan.name]
+    except NotFound:
+        wrong = [] if gets_template(cluster, plan, target) else [target]
+        if not wrong:
+            cluster.write("PUT", f"/{target}")
+    if wrong:
+        raise Conflict(
+            f"the index {wrong[0]} does not have the ingest pipeline {plan.name}: name one like {plan.indexes}, which gets it "
+            "when it is created, once the plug-in is installed",
+            field="target",
+        )
 
 
 def _batches(cluster: Cluster, source: str) -> Iterator[list[Mapping[str, Any]]]:
     """The documents of an index as they are now, without what the plug-in adds."""
     body = {"size": BATCH, "sort": ["_doc"], "_source": {"excludes": [OWN]}}
-    answer = cluster.read("POST", f"/{source}/_search", body, params={"scroll": _KEEP})
+    answer = checked(cluster.read("POST", f"/{source}/_search", body, params={"scroll": _KEEP, **WHOLE}), cluster.where)
     try:
         while hits := answer["hits"]["hits"]:
             yield hits
-            answer = cluster.read("POST", "/_search/scroll", {"scroll": _KEEP, "scroll_id": answer["_scroll_id"]})
+            further = {"scroll": _KEEP, "scroll_id": answer["_scroll_id"]}
+            # Sent once: a second request would get the next batch, and this one would be lost.
+            answer = checked(cluster.write("POST", "/_search/scroll", further, retries=Retries(0)), cluster.where)
     finally:
         with suppress(MedleyError):
             cluster.write("DELETE", "/_search/scroll", {"scroll_id": [answer["_scroll_id"]]})
 
 
-def _present(cluster: Cluster, target: str, hits: list[Mapping[str, Any]]) -> set[str]:
-    """The ids of these documents that the target has: the model server need not read them again."""
+def _key(hit: Mapping[str, Any]) -> tuple[str, str | None]:
+    """What tells documents of an index apart: ids are unique where the routing is the same."""
+    return hit["_id"], hit.get("_routing")
+
+
+def _present(cluster: Cluster, target: str, hits: list[Mapping[str, Any]]) -> set[tuple[str, str | None]]:
+    """The keys of these documents that the target has: the model server need not read them again."""
     ids = {"ids": {"values": [hit["_id"] for hit in hits]}}
-    found = cluster.read("POST", f"/{target}/_search", {"query": ids, "size": len(hits), "_source": False})
-    return {hit["_id"] for hit in found["hits"]["hits"]}
+    body = {"query": ids, "size": _MOST_OF_AN_ID * len(hits), "_source": False}
+    found = checked(cluster.read("POST", f"/{target}/_search", body, params=WHOLE), cluster.where)
+    return {_key(hit) for hit in found["hits"]["hits"]}
 
 
 def _copy(cluster: Cluster, target: str, hits: list[Mapping[str, Any]], work: Backfill) -> None:
     """Write a batch; what the model server had no room for is tried again, one document at a time in the end."""
     for attempt in range(_ATTEMPTS):
+        time.sleep(_PAUSE * (2**attempt - 1))
         last = attempt == _ATTEMPTS - 1
         postponed = []
         for group in ([hit] for hit in hits) if last else (hits,):

@@ -7,15 +7,15 @@ refused. So installing again mends what is half there, and changes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opensearch.client import Cluster
-from search.engines.opensearch.errors import is_denied
 from search.engines.opensearch.plugin.machine_learning import FoundModel, MachineLearning
 from search.engines.opensearch.plugin.resources import (
+    FAMILY,
     STEPS,
     PluginPlan,
     connector,
@@ -25,14 +25,16 @@ from search.engines.opensearch.plugin.resources import (
     mark,
     search_pipeline,
 )
-from search.engines.opensearch.plugin.trust import explain_refusal
+from search.engines.opensearch.plugin.templates import check_template
+from search.engines.opensearch.plugin.trust import NO_TRUST, Trust, explain_refusal, notes_in
 
-Action = Literal["made", "replaced", "unchanged", "removed", "mended"]
+Action = Literal["made", "replaced", "unchanged", "removed", "kept", "mended"]
 State = Literal["ready", "outdated", "missing", "not deployed", "someone else's"]
 
 NEEDED: Final = ("opensearch-ml", "opensearch-neural-search", "opensearch-knn")
 """The plug-ins of OpenSearch that the pipelines use."""
 
+_OF_INDEXES: Final = "metadata.indices.*.settings.index.default_pipeline"
 _PROBE: Final = "Is the model server there?"
 
 
@@ -76,23 +78,30 @@ class PluginInstallation:
             "index template": _Document("index template", f"/_index_template/{name}", _template_of),
         }
 
-    def install(self, notes: str = "") -> list[Change]:
-        """Make or mend everything, and try it: the cluster asks the model server for a vector.
-
-        `notes` (of `trust`) are kept for whoever removes it.
-
-        Raises `InvalidInput` where the cluster lacks a plug-in or may not reach the server, and says what to set, `Conflict`
-        where something of ours would take the place of someone else's.
-        """
+    def check(self) -> None:
+        """Raise what `install` would raise before it makes anything."""
         self._check_plugins()
         self._check_names()
-        group, changes = self._group(notes)
+
+    def install(self, trust: Trust = NO_TRUST) -> list[Change]:
+        """Make or mend everything, and try it: the cluster asks the model server for a vector.
+
+        The notes of `trust` are kept for whoever removes it, before its settings are set.
+
+        Raises `InvalidInput` where the cluster lacks a plug-in or may not reach the server, and says what to set, `Conflict`
+        where something of ours would take the place of someone else's, or something of theirs takes that of ours.
+        """
+        self.check()
+        group, changes = self._group(trust.notes)
+        if trust.settings:
+            self._cluster.write("PUT", "/_cluster/settings", {"persistent": dict(trust.settings)})
         models: dict[str, str] = {}
         for step in STEPS:
             models[step], change = self._model(step, group)
             changes.append(change)
         changes += self._write(models)
-        changes += [self._delete(item) for item in self._models.models(self._names()) if item.id not in models.values()]
+        check_template(self._cluster, self._plan)
+        changes += self._delete([item for item in self._models.models(self._names()) if item.id not in models.values()])
         return changes
 
     def status(self) -> list[Part]:
@@ -115,12 +124,7 @@ class PluginInstallation:
             if is_ours(self._description(document)):
                 self._cluster.write("DELETE", document.address)
                 changes.append(Change(document.what, self._plan.name, "removed"))
-        changes += [self._delete(item) for item in self._models.models(self._names())]
-        for connector_id, name in self._models.connectors(
-            self._names()
-        ).items():  # of a model that was never registered
-            self._models.delete_connector(connector_id)
-            changes.append(Change("connector", name, "removed"))
+        changes += self._delete(self._models.models(self._names()))
         for group in self._models.groups(self._plan.name):
             self._models.delete_group(group)
             changes.append(Change("model group", self._plan.name, "removed"))
@@ -155,8 +159,8 @@ class PluginInstallation:
         if not found:
             return self._models.make_group(name, mark(name) + notes), [Change("model group", name, "made")]
         group, description = next(iter(found.items()))
-        if notes:
-            self._models.describe_group(group, description + notes)
+        if missing := notes_in(notes) - notes_in(description):
+            self._models.describe_group(group, " ".join([description, *sorted(missing)]))
         return group, [Change("model group", name, "unchanged")]
 
     def _model(self, step: str, group: str) -> tuple[str, Change]:
@@ -241,35 +245,28 @@ class PluginInstallation:
 
     def _release_indexes(self) -> list[str]:
         """Take our ingest pipeline from the indexes that have it, so that documents can be indexed there without us."""
-        try:
-            settings = self._default_pipelines("*,-.*")
-        except MedleyError as error:
-            if not is_denied(error):
-                raise
-            settings = self._default_pipelines(self._patterns())  # a role for these indexes alone is enough
+        found = self._cluster.read("GET", "/_cluster/state/metadata", params={"filter_path": _OF_INDEXES})
+        indexes = found.get("metadata", {}).get("indices", {})
         own = [
-            name for name, item in settings.items() if item["settings"].get("index.default_pipeline") == self._plan.name
+            name for name, item in indexes.items() if item["settings"]["index"]["default_pipeline"] == self._plan.name
         ]
         for name in own:
             self._cluster.write("PUT", f"/{name}/_settings", {"index.default_pipeline": None})
         return own
 
-    def _default_pipelines(self, names: str) -> Mapping[str, Any]:
-        path = f"/{names}/_settings/index.default_pipeline"
-        found: Mapping[str, Any] = self._cluster.read("GET", path, params={"flat_settings": "true"})
-        return found
-
-    def _patterns(self) -> str:
-        """The patterns of our template that is there, whatever the plan says; the plan's without one."""
-        document = self._documents["index template"]
-        try:
-            return ",".join(document.read(self._cluster.read("GET", document.address))["index_patterns"])
-        except NotFound:
-            return self._plan.indexes
-
-    def _delete(self, model: FoundModel) -> Change:
-        self._models.delete_model(model)
-        return Change("model", model.name, "removed")
+    def _delete(self, models: Sequence[FoundModel]) -> list[Change]:
+        """Delete models, then all connectors of ours that no model uses, also those that OpenSearch kept before."""
+        for model in models:
+            self._models.delete_model(model)
+        names = [model.name for model in models]
+        connectors = self._models.delete_unused_connectors(FAMILY, {model.id for model in models})
+        kept = [Change("connector", name, "kept") for name, is_gone in connectors.items() if not is_gone]
+        alone = [Change("connector", name, "removed") for name, is_gone in connectors.items() if is_gone]
+        return [
+            *(Change("model", name, "removed") for name in names),
+            *(change for change in alone if change.name not in names),  # of a model that was never registered
+            *kept,
+        ]
 
 
 def _described(body: Mapping[str, Any]) -> str:

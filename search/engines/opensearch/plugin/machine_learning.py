@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mappings.errors import InvalidInput, MedleyError, NotFound, Unavailable
+from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unavailable
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.plugin.resources import is_ours
 
 _ADDRESS: Final = "/_plugins/_ml"
 _SECONDS: Final = 60.0
 _PAUSE: Final = 0.2
+_ATTEMPTS: Final = 5
 _MOST: Final = 1_000
 
 
@@ -51,14 +52,10 @@ class MachineLearning:
             if item.get("algorithm") == "REMOTE"
         ]
 
-    def connectors(self, names: Sequence[str]) -> dict[str, str]:
-        """Id -> name of the connectors of these names that the plug-in made."""
-        return {key: item["name"] for key, item in self._found("connectors", names).items()}
-
-    def addresses(self, prefix: str) -> dict[str, str]:
-        """Name -> address of the connectors that the plug-in made and whose names begin with `prefix`."""
+    def addresses(self, prefix: str) -> set[tuple[str, str]]:
+        """(name, address) of the connectors that the plug-in made and whose names begin with `prefix`."""
         found = self._matching("connectors", {"prefix": {"name.keyword": prefix}})
-        return {item["name"]: item["actions"][0]["url"] for item in found.values()}
+        return {(item["name"], item["actions"][0]["url"]) for item in found.values()}
 
     def groups(self, name: str) -> dict[str, str]:
         """Id -> description of the model groups of that name that the plug-in made."""
@@ -86,7 +83,7 @@ class MachineLearning:
         try:
             model = str(self._send("POST", "/models/_register", body)["model_id"])
         except MedleyError:
-            self.delete_connector(made)
+            self._is_forgotten(f"/connectors/{made}")
             raise
         self.deploy(model)
         return model
@@ -108,15 +105,32 @@ class MachineLearning:
         return list(answer["inference_results"][0]["output"][0]["data"])
 
     def delete_model(self, model: FoundModel) -> None:
-        """Undeploy and delete a model, and its connector."""
+        """Undeploy and delete a model; its connector stays."""
         self._send("POST", f"/models/{model.id}/_undeploy")
         self._forget(f"/models/{model.id}")
-        self.delete_connector(model.connector)
 
-    def delete_connector(self, connector: str) -> None:
-        """Delete a connector; one that is gone is left alone."""
-        if connector:
-            self._forget(f"/connectors/{connector}")
+    def delete_unused_connectors(self, prefix: str, deleted: Collection[str] = ()) -> dict[str, bool]:
+        """Delete the connectors of the plug-in whose names begin with `prefix` and that no model of it uses.
+
+        Returns name -> whether it is gone. OpenSearch takes a model for a user of a connector if their ids share a part
+        between hyphens, and keeps the connector then. `deleted` are ids of models that a search can still find.
+        """
+        begins: dict[str, Any] = {"prefix": {"name.keyword": prefix}}
+        models = self._matching("models", begins)
+        used = {item.get("connector_id") for key, item in models.items() if key not in deleted}
+        unused = {key: item["name"] for key, item in self._matching("connectors", begins).items() if key not in used}
+        return {name: self._is_forgotten(f"/connectors/{key}") for key, name in unused.items()}
+
+    def _is_forgotten(self, path: str) -> bool:
+        """Whether something could be deleted, in a moment if the cluster still counts a user that is gone."""
+        for _ in range(_ATTEMPTS):
+            try:
+                self._forget(path)
+            except Conflict:
+                time.sleep(_PAUSE)
+            else:
+                return True
+        return False
 
     def delete_group(self, group: str) -> None:
         """Delete a model group; one that is gone is left alone."""

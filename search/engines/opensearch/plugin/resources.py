@@ -21,13 +21,10 @@ from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from mappings.indexes import ANALYSIS, MAX_KEYWORD_CHARACTERS, TEXT, vector_field
 from search.engines.opensearch.plugin.queries import OWN
-from search.engines.opensearch.queries import BREADTH
 
 STEPS: Final = ("documents", "queries", "vectors", "scores", "rerank")
 """The models, each an address of the model server (`web.inference.pipeline_server`)."""
 
-DEPTH: Final = 100
-"""How many hits each leg gives to fusion."""
 SHOWN: Final = 10
 """Hits of a page that is not asked for otherwise; it decides how many times as many are reranked."""
 
@@ -41,7 +38,12 @@ FAMILY: Final = "medley-"
 _READ: Final = """
 String joined(def value) {
   if (value == null) { return ''; }
-  return value instanceof List ? String.join('\n\n', value) : value.toString();
+  if (!(value instanceof List)) { return value.toString(); }
+  StringBuilder all = new StringBuilder();
+  for (part in value) {
+    if (part != null) { all.append(all.length() > 0 ? '\n\n' : '').append(part.toString()); }
+  }
+  return all.toString();
 }
 for (name in [params.title, params.text]) { if (ctx[name] == null) { ctx[name] = ''; } }
 ctx.medley = ['title': joined(ctx[params.title]), 'text': joined(ctx[params.text])];
@@ -276,25 +278,3 @@ def index_template(plan: PluginPlan, dimension: int) -> dict[str, Any]:
         "template": {"settings": settings, "mappings": {"properties": fields}},
     }
     return {**body, "_meta": {"description": mark(body)}}
-
-
-def example_query(
-    plan: PluginPlan, text: str, size: int = SHOWN, required: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """A search as any client can send it, with `search_pipeline` in its body.
-
-    `required` is a query that all hits must match: it is in both legs, in the second one where the graph search heeds it.
-    """
-    nearest: dict[str, Any] = {"query_text": text, "k": DEPTH, "method_parameters": {"ef_search": BREADTH * DEPTH}}
-    words: dict[str, Any] = {"must": [{"match": {plan.text: {"query": text}}}]}
-    if required:
-        nearest["filter"], words["filter"] = required, [required]
-    windows = f"{OWN}.windows"
-    nested = {"path": windows, "score_mode": "max", "query": {"neural": {f"{windows}.vector": nearest}}}
-    legs = [{"bool": words}, {"nested": nested}]
-    return {
-        "size": size,
-        "_source": {"excludes": [windows]},
-        "query": {"hybrid": {"pagination_depth": DEPTH, "queries": legs}},
-        "search_pipeline": plan.name,
-    }

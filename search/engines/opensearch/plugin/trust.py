@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -22,6 +23,17 @@ _LIST_WAS: Final = "Trusted before: {}."
 _NOTE: Final = re.compile(r"Allowed private addresses\.|Trusted before: [0-9a-f]+\.")
 _SIGNS: Final = ("trusted connector endpoint", "private ip")
 _FORBIDDEN: Final = "remote inference is currently disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Settings that are to be set on the cluster, and notes of which were at their defaults, by which `distrust` undoes them."""
+
+    settings: Mapping[str, Any]
+    notes: str = ""
+
+
+NO_TRUST: Final = Trust({})
 
 
 def needed_settings(cluster: Cluster, plan: PluginPlan) -> dict[str, Any]:
@@ -45,31 +57,24 @@ def _may_be_private(address: str) -> bool:
         return True
 
 
-def trust(cluster: Cluster, plan: PluginPlan) -> tuple[dict[str, Any], str]:
-    """Let the cluster trust the server's addresses, also private ones.
-
-    Returns what was set, and a note of what was at its default before, by which `distrust` can undo it ("": nothing was).
-    """
-    needed = needed_settings(cluster, plan)
-    if not needed:
-        return {}, ""
-    before = _set(cluster)
-    cluster.write("PUT", "/_cluster/settings", {"persistent": needed})
+def needed_trust(cluster: Cluster, plan: PluginPlan) -> Trust:
+    """What the cluster lacks to trust the server's addresses, also private ones; changes nothing."""
+    needed, before = needed_settings(cluster, plan), _set(cluster)
     notes = [_PRIVATE_SET] if PRIVATE in needed and PRIVATE not in before else []
     if REGEX in needed and REGEX not in before:
         notes.append(_LIST_WAS.format(_digest(needed[REGEX][:-1])))
-    return needed, "".join(f" {note}" for note in notes)
+    return Trust(needed, "".join(f" {note}" for note in notes))
 
 
 def notes_in(text: str) -> set[str]:
-    """The notes of `trust` in a text."""
+    """The notes of `Trust` in a text."""
     return set(_NOTE.findall(text))
 
 
 def distrust(cluster: Cluster, endpoints: Iterable[str], notes: str = "") -> list[str]:
     """Take the addresses of model servers from what the cluster trusts; returns the settings that were changed.
 
-    What others trust stays. What was at its default before us, by the `notes` of `trust`, is again, unless it was changed.
+    What others trust stays. What was at its default before us, by the `notes` of `Trust`, is again, unless it was changed.
     """
     there, undone = _set(cluster), {}
     trusted, own = there.get(REGEX) or [], {trusted_by(endpoint) for endpoint in endpoints}
