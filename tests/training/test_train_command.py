@@ -55,7 +55,10 @@ def test_each_recipe_says_what_it_is(path: Path) -> None:
 @pytest.mark.torch
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_run_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "settings", ['objective = "two-class"', 'objective = "two-class-pairs"\nvariants = 2\nnegatives = 1']
+)
+def test_a_run_through_the_command(settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the train extra is not installed")
     pytest.importorskip("transformers", reason="the train extra is not installed")
     from tiny_models import write_base, write_pairs
@@ -63,9 +66,10 @@ def test_a_run_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("MEDLEY_DATA", raising=False)
     write_base(tmp_path / "base", max_position_embeddings=200)
     write_pairs(tmp_path / "pairs")
+    (tmp_path / "pairs/neighbours.jsonl").write_text('{"word": "statins", "near": ["drugs"]}\n')
     recipe = tmp_path / "mine.toml"
     recipe.write_text(
-        f'kind = "cross-encoder"\nobjective = "two-class"\nbase = "{tmp_path / "base"}"\nsteps = 2\nepochs = 2\n'
+        f'kind = "cross-encoder"\n{settings}\nbase = "{tmp_path / "base"}"\nsteps = 2\nepochs = 2\n'
         "threads = 1\n[tasks]\nclaim = { window = 5 }\n"
     )
     done = CliRunner().invoke(train, [str(recipe), str(tmp_path / "pairs"), str(tmp_path / "run"), "--json"])

@@ -227,4 +227,6 @@ def _describe_model(name: str) -> str:
 
 
 def _as_bi_encoder(recipe: Recipe) -> Recipe:
-    return replace(recipe, kind="bi-encoder", objective="contrastive", teacher="", distillation="none", prior="")
+    """The recipe by which a base without a head ranks: nothing that only a cross-encoder's training has."""
+    plain = {"teacher": "", "distillation": "none", "prior": "", "variants": 0}
+    return replace(recipe, kind="bi-encoder", objective="contrastive", **plain)
