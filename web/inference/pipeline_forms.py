@@ -81,7 +81,7 @@ def _joined(value: Any, name: str) -> str:
     """The value of a field of a document, which may have several: the paragraphs of a text. A number is a text, too."""
     if value is None:
         return ""
-    if isinstance(value, str | bool | int | float):
+    if isinstance(value, str | int | float):
         return str(value)
     if isinstance(value, list) and not any(isinstance(part, list) for part in value):
         return "\n\n".join(_joined(part, name) for part in value if part is not None)

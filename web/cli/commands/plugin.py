@@ -103,7 +103,7 @@ def plugin() -> None:
 def install(trust: bool, as_json: bool) -> None:
     """Create the models, pipelines and index template on the cluster, or repair them; print a query to try.
 
-    What is as it should be stays, and nothing is changed that this command did not make.
+    Parts that are right already stay as they are, and nothing that this command did not create is changed.
     """
     _install(trust, as_json)
 

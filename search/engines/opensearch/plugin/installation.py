@@ -79,7 +79,11 @@ class PluginInstallation:
         }
 
     def check(self) -> None:
-        """Raise what `install` would raise before it makes anything."""
+        """What comes before `install`, and changes nothing.
+
+        Raises `InvalidInput` where the cluster lacks a plug-in, `Conflict` where something of ours would take the place of
+        someone else's.
+        """
         self._check_plugins()
         self._check_names()
 
@@ -88,10 +92,9 @@ class PluginInstallation:
 
         The notes of `trust` are kept for whoever removes it, before its settings are set.
 
-        Raises `InvalidInput` where the cluster lacks a plug-in or may not reach the server, and says what to set, `Conflict`
-        where something of ours would take the place of someone else's, or something of theirs takes that of ours.
+        Raises `InvalidInput` where the cluster may not reach the server, and says what to set, `Conflict` where a template
+        of someone else is in the way.
         """
-        self.check()
         group, changes = self._group(trust.notes)
         if trust.settings:
             self._cluster.write("PUT", "/_cluster/settings", {"persistent": dict(trust.settings)})
@@ -259,14 +262,13 @@ class PluginInstallation:
         for model in models:
             self._models.delete_model(model)
         names = [model.name for model in models]
-        connectors = self._models.delete_unused_connectors(FAMILY, {model.id for model in models})
-        kept = [Change("connector", name, "kept") for name, is_gone in connectors.items() if not is_gone]
-        alone = [Change("connector", name, "removed") for name, is_gone in connectors.items() if is_gone]
-        return [
-            *(Change("model", name, "removed") for name in names),
-            *(change for change in alone if change.name not in names),  # of a model that was never registered
-            *kept,
-        ]
+        changes = [Change("model", name, "removed") for name in names]
+        for name, is_gone in self._models.delete_unused_connectors(FAMILY, {model.id for model in models}):
+            if not is_gone:
+                changes.append(Change("connector", name, "kept"))
+            elif name not in names:  # of a model that was never registered
+                changes.append(Change("connector", name, "removed"))
+        return changes
 
 
 def _described(body: Mapping[str, Any]) -> str:

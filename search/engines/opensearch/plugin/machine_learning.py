@@ -83,7 +83,7 @@ class MachineLearning:
         try:
             model = str(self._send("POST", "/models/_register", body)["model_id"])
         except MedleyError:
-            self._is_forgotten(f"/connectors/{made}")
+            self._try_to_forget(f"/connectors/{made}")
             raise
         self.deploy(model)
         return model
@@ -106,23 +106,30 @@ class MachineLearning:
 
     def delete_model(self, model: FoundModel) -> None:
         """Undeploy and delete a model; its connector stays."""
-        self._send("POST", f"/models/{model.id}/_undeploy")
-        self._forget(f"/models/{model.id}")
+        until = time.monotonic() + _SECONDS
+        while True:
+            self._send("POST", f"/models/{model.id}/_undeploy")
+            try:
+                return self._forget(f"/models/{model.id}")
+            except InvalidInput as error:  # it is still counted as deployed
+                if "deployed state" not in error.message or time.monotonic() > until:
+                    raise
+            time.sleep(_PAUSE)
 
-    def delete_unused_connectors(self, prefix: str, deleted: Collection[str] = ()) -> dict[str, bool]:
+    def delete_unused_connectors(self, prefix: str, deleted: Collection[str] = ()) -> list[tuple[str, bool]]:
         """Delete the connectors of the plug-in whose names begin with `prefix` and that no model of it uses.
 
-        Returns name -> whether it is gone. OpenSearch takes a model for a user of a connector if their ids share a part
+        Returns (name, whether it is gone) of each. OpenSearch takes a model for a user of a connector if their ids share a part
         between hyphens, and keeps the connector then. `deleted` are ids of models that a search can still find.
         """
         begins: dict[str, Any] = {"prefix": {"name.keyword": prefix}}
         models = self._matching("models", begins)
         used = {item.get("connector_id") for key, item in models.items() if key not in deleted}
         unused = {key: item["name"] for key, item in self._matching("connectors", begins).items() if key not in used}
-        return {name: self._is_forgotten(f"/connectors/{key}") for key, name in unused.items()}
+        return [(name, self._try_to_forget(f"/connectors/{key}")) for key, name in unused.items()]
 
-    def _is_forgotten(self, path: str) -> bool:
-        """Whether something could be deleted, in a moment if the cluster still counts a user that is gone."""
+    def _try_to_forget(self, path: str) -> bool:
+        """Delete something, in a moment if the cluster still counts a user that is gone; returns whether it could be."""
         for _ in range(_ATTEMPTS):
             try:
                 self._forget(path)
