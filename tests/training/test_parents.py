@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tiny_models import BI, CROSS, train_model, write_home  # noqa: E402
 from encoders.ancestry.record import Ancestry, KnownOverlap, read_ancestry  # noqa: E402
 from encoders.ancestry.seen import SeenTexts, text_hash  # noqa: E402
 from encoders.artifact import SHIPPED, Artifact  # noqa: E402
+from encoders.labels.augment import NEIGHBOURS  # noqa: E402
 from encoders.labels.pairs import read_pairs, write_lines  # noqa: E402
 from encoders.training.export.service import export_model  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
@@ -153,7 +155,9 @@ def test_a_checkpoint_of_ours_without_a_record_is_unknown_and_a_foreign_one_ends
 
 
 def test_a_plain_checkpoint_is_exported_with_its_root(home: Path, tmp_path: Path) -> None:
-    artifact = export_model(str(home / "bert"), home / "clean", tmp_path / "plain", "bi-encoder")
+    pairs = shutil.copytree(home / "clean", tmp_path / "pairs")
+    (pairs / NEIGHBOURS).write_text('{"word": "aspirin", "near": ["warfarin"]}\n')  # as mined for CLAIMS' cross-encoder
+    artifact = export_model(str(home / "bert"), pairs, tmp_path / "plain", "bi-encoder")
     found = read_ancestry(artifact.folder, artifact.fingerprint)
     assert (found.is_known, found.runs, len(found.roots)) == (True, (), 1)
     assert "ancestry.json" not in json.loads((artifact.folder / "model.json").read_text())["files"]

@@ -16,6 +16,7 @@ import orjson
 
 from encoders.ancestry.record import read_ancestry
 from encoders.artifact import READ_TOGETHER, Artifact, Kind, Reading
+from encoders.labels.augment import NEIGHBOURS
 from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.bases import describe_base, resolve_base
@@ -182,7 +183,8 @@ def _checkpoint_texts(folder: Path) -> list[tuple[str, str]]:
             if pair.split == "held-out":
                 yield from ((pair.query, f"{text.title}. {text.text}") for text in (pair.positive, *pair.negatives[:1]))
 
-    files = (file for file in sorted(folder.rglob("*.jsonl")) if file.parent.name != "corpora")
+    found = sorted(folder.rglob("*.jsonl"))
+    files = (file for file in found if file.parent.name != "corpora" and file.name != NEIGHBOURS)
     rows = zip_longest(*map(read_texts, files))
     return list(islice((text for text in chain.from_iterable(rows) if text), CHECKPOINT_TEXTS))
 
