@@ -94,7 +94,8 @@ def test_what_is_installed_twice_is_unchanged_and_removed_without_a_trace(world:
     made = world.plugin("install", "--trust")
     assert [[item["what"], item["name"]] for item in made["changes"]] == [["model group", NAME], *PARTS]
     assert {item["action"] for item in made["changes"]} == {"made"}
-    assert world.plugin("status") == {"parts": [{"what": a, "name": b, "state": "ready"} for a, b in PARTS]}
+    parts = [{"what": a, "name": b, "state": "ready"} for a, b in PARTS]
+    assert world.plugin("status") == {"parts": parts, "servers": [world.server]}
     again = world.plugin("install", "--trust")
     assert {item["action"] for item in again["changes"]} == {"unchanged"}
     assert again["settings"] == {}
@@ -276,6 +277,8 @@ def test_another_server_or_field_replaces_what_was_made(installed: World) -> Non
     assert replaced == {"ingest pipeline", "search pipeline", "index template"}
     assert {item["state"] for item in installed.plugin("status", code=1)["parts"]} == {"ready", "outdated"}
     assert {item["state"] for item in installed.plugin("status", "--title", "headline")["parts"]} == {"ready"}
+    elsewhere = installed.run("status", "--server", "http://127.0.0.1:1").stdout.strip().splitlines()
+    assert elsewhere[-1] == f"Its models use {installed.server}; states are for --server http://127.0.0.1:1"
 
 
 def test_nothing_of_someone_else_is_touched(world: World) -> None:
@@ -301,7 +304,10 @@ def test_a_template_of_someone_else_can_be_in_the_way(world: World) -> None:
     assert "another index template is put before ours for medley-abstracts-*" in message
     assert "choose a --priority above 100" in message
     world.plugin("install", "--priority", "200")
+    world.send("PUT", "/_index_template/theirs", {"index_patterns": ["medley-*"], "priority": 250})
+    assert world.plugin("status", "--priority", "200", code=1)["parts"][-1]["state"] == "overruled"
     world.send("DELETE", "/_index_template/theirs")
+    assert world.plugin("status", "--priority", "200")["parts"][-1]["state"] == "ready"
     world.plugin("remove")
 
 

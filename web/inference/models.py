@@ -65,7 +65,8 @@ class RunOptions:
 class LoadedModel:
     """A loaded model. It reads at most `length` tokens of an input and `query_length` of a query.
 
-    `windows` is how it reads the windows of a passage (`encoders.artifact.Reading`).
+    `windows` is how it reads the windows of a passage (`encoders.artifact.Reading`); `folder` is the name of its
+    directory, by which collection kinds call it.
     """
 
     name: str
@@ -81,6 +82,7 @@ class LoadedModel:
     read: Callable[[str | None, Sequence[str], bool], Sequence[Any]]
     count: Callable[[Sequence[str], int], Sequence[int]]
     windows: str = "separate"
+    folder: str = ""
 
     def embed(self, texts: Sequence[str], as_queries: bool, normalise: bool, lifetime: RequestLifetime) -> Floats:
         """Shape (n, d), in input order. Raises `Overloaded` immediately if the queue is full."""
@@ -181,6 +183,7 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedMo
         read=_read_around(encoder) if encoder and pools else partial(_read, model, around),
         count=model.tokenizer.count_tokens,
         windows=artifact.reading.windows,
+        folder=artifact.folder.name,
     )
 
 

@@ -197,8 +197,13 @@ class PipelineKinds:
         return PipelineKind(one, shipped_reader() if collection.concepts else None, encoder, stages)
 
     def _served(self, kind: Kind, name: str) -> LoadedModel:
-        found = next((model for model in self._models if model.kind == kind and model.name == name), None)
+        called = Path(name).name
+        found = next((m for m in self._models if m.kind == kind and called in (m.folder, m.name)), None)
         if found is None:
-            served = ", ".join(model.name for model in self._models)
-            raise ModelError(f"this server lacks the {kind} {name} of the kind; it serves {served}", field="model")
+            served = ", ".join(model.folder or model.name for model in self._models)
+            raise ModelError(
+                f"this server lacks the {kind} {name} of the kind; it serves {served}: name all that the kind needs, "
+                "each with --model, when it is started",
+                field="model",
+            )
         return found

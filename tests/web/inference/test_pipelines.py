@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def client(folder: Path, tmp_path: Path) -> Any:
-    settings = Settings(home=tmp_path, models=folder, form="fp32")
-    meter = ModelMeter()
-    models = load_models(
-        artifacts(["tiny-bi", "tiny-cross"], settings), settings, RunOptions(LIMITS.waiting, True, meter.count_run)
-    )
-    return make_inference_app(models, tmp_path, LIMITS, meter, folder / "kinds").test_client()
+    return client_of(folder, tmp_path, "tiny-bi", "tiny-cross")
+
+
+def client_of(folder: Path, home: Path, *names: str) -> Any:
+    """A client of a server of these models."""
+    settings, meter = Settings(home=home, models=folder, form="fp32"), ModelMeter()
+    models = load_models(artifacts(names, settings), settings, RunOptions(LIMITS.waiting, True, meter.count_run))
+    return make_inference_app(models, home, LIMITS, meter, folder / "kinds").test_client()
 
 
 def test_a_document_gets_the_vectors_and_the_words_that_an_index_of_ours_has(client: Any, folder: Path) -> None:
@@ -105,6 +108,22 @@ def test_vectors_of_queries_are_those_of_what_the_models_read(client: Any, folde
     marked = client.post("/opensearch/notes/vectors", json={"inputs": ["no fever"]}).get_json()
     plain = client.post("/opensearch/abstracts/vectors", json={"inputs": ["no fever"]}).get_json()
     assert not np.allclose(marked, plain)  # the kind `notes` turns what is ruled out
+
+
+def test_a_kind_calls_a_model_by_its_folder_whatever_its_card_says(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "tiny-bi", tmp_path / "models/ours")
+    shutil.copytree(folder / "tiny-cross", tmp_path / "models/tiny-cross")
+    (tmp_path / "models/kinds").mkdir()
+    kind = (folder / "kinds/abstracts.toml").read_text().replace("tiny-bi", "ours")
+    (tmp_path / "models/kinds/abstracts.toml").write_text(kind)
+    client = client_of(tmp_path / "models", tmp_path, "ours", "tiny-cross")
+    assert len(client.post("/opensearch/abstracts/vectors", json={"inputs": ["fever"]}).get_json()[0]) == WIDTH
+    alone = client_of(tmp_path / "models", tmp_path, "ours")
+    answer = alone.post("/opensearch/abstracts/vectors", json={"inputs": ["fever"]})
+    assert answer.get_json()["error"] == (
+        "this server lacks the cross-encoder tiny-cross of the kind; it serves ours: "
+        "name all that the kind needs, each with --model, when it is started"
+    )
 
 
 def encoder_of(client: Any, kind: str = "abstracts") -> str:

@@ -141,11 +141,14 @@ def _install(trust: bool, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Show which parts are on the cluster; exit with 1 unless all are ready."""
     from search.engines.opensearch.plugin.installation import PluginInstallation
+    from search.engines.opensearch.plugin.lifecycle import servers
 
     place = _place()
-    parts = PluginInstallation(place.cluster(), place.plan()).status()
+    cluster, plan = place.cluster(), place.plan()
+    parts, used = PluginInstallation(cluster, plan).status(), servers(cluster, plan)
     rows = [[item.what, item.name, item.state] for item in parts]
-    show({"parts": [asdict(item) for item in parts]}, as_json, lambda: text_table(["what", "name", "state"], rows))
+    report = {"parts": [asdict(item) for item in parts], "servers": used}
+    show(report, as_json, lambda: text_table(["what", "name", "state"], rows) + _other_server(used, plan))
     if any(item.state != "ready" for item in parts):
         raise click.exceptions.Exit(1)
 
@@ -240,6 +243,13 @@ def _parse(required: str) -> Mapping[str, Any] | None:
     if found is not None and not isinstance(found, dict):
         raise InvalidInput('--filter is no query: give a JSON object, such as {"term": {"year": 2020}}', field="filter")
     return found
+
+
+def _other_server(used: Sequence[str], plan: PluginPlan) -> str:
+    """A line about models that use another model server than the plan's, since all are outdated then."""
+    if not used or used == [plan.endpoint.rstrip("/")]:
+        return ""
+    return f"\n\nIts models use {', '.join(used)}; states are for --server {plan.endpoint}"
 
 
 def _changes(changes: Sequence[Change], settings: Mapping[str, Any]) -> str:

@@ -25,11 +25,11 @@ from search.engines.opensearch.plugin.resources import (
     mark,
     search_pipeline,
 )
-from search.engines.opensearch.plugin.templates import check_template
+from search.engines.opensearch.plugin.templates import applies, check_template
 from search.engines.opensearch.plugin.trust import NO_TRUST, Trust, explain_refusal, notes_in
 
 Action = Literal["made", "replaced", "unchanged", "removed", "kept", "mended"]
-State = Literal["ready", "outdated", "missing", "not deployed", "someone else's"]
+State = Literal["ready", "outdated", "missing", "not deployed", "overruled", "someone else's"]
 
 NEEDED: Final = ("opensearch-ml", "opensearch-neural-search", "opensearch-knn")
 """The plug-ins of OpenSearch that the pipelines use."""
@@ -237,7 +237,10 @@ class PluginInstallation:
             dimension = self._dimension(models["vectors"]) if document.what == "index template" else 0
         except MedleyError:  # nobody can say how long vectors are to be
             return "outdated"
-        return "ready" if there == _described(self._wanted(models, dimension)[document.what]) else "outdated"
+        if there != _described(self._wanted(models, dimension)[document.what]):
+            return "outdated"
+        # Someone may have put another template before ours since it was installed.
+        return "ready" if document.what != "index template" or applies(self._cluster, self._plan) else "overruled"
 
     def _description(self, document: _Document) -> str | None:
         """The description of what is there; "" if it has none, None if nothing is there."""
