@@ -15,6 +15,8 @@ from evaluation.task import SEPARATOR, Task
 
 PLAIN: Final = stages.OF_MODELS | {stages.BM25, stages.SIMPLE, *papers.SYSTEMS}
 """The systems of every suite: stages of a search, and what they are compared with."""
+FEW: Final = 4
+"""So many trained systems are compared with one another wherever they are given; of more, there would be dozens of tests."""
 
 
 def rows_and_tests(
@@ -26,9 +28,10 @@ def rows_and_tests(
     suffix = f"{SEPARATOR}{variant}" if variant else ""
     found = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
     pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
-    if task.listed:  # the trained systems of a paper, against one another and against what found their candidates
-        trained = [system for system in runs if system not in PLAIN]
+    trained = [system for system in runs if system not in PLAIN and not system.startswith(stages.BASELINE)]
+    if task.listed or len(trained) <= FEW:
         pairs += combinations(trained, 2)
+    if task.listed:  # also against what found their candidates
         pairs += [(system, papers.PREPARED) for system in trained if papers.PREPARED in runs]
     tests = [
         paired_test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])

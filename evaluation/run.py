@@ -137,7 +137,7 @@ def _measure(task: Task, runs: Mapping[str, Run], options: SuiteOptions) -> tupl
     rows, tests = rows_and_tests(task, runs, judgements, task.variant)
     if options.systems and takes_systems(task):
         more_rows, more_tests = compare_surroundings(task, runs, judgements, find_ways_of_reading(options.systems))
-        rows, tests = rows + more_rows, tests + more_tests
+        rows, tests = rows + more_rows, tests + [test for test in more_tests if test not in tests]
     if task.strict is not None and options.variants and not task.variant and not task.encoder:
         more_rows, more_tests = rows_and_tests(task, runs, task.strict, STRICT)
         rows, tests = rows + more_rows, tests + more_tests

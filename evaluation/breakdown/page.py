@@ -73,13 +73,17 @@ def _examples(examples: Sequence[Mapping[str, str]]) -> str:
 
 
 def breakdown_markdown(report: Mapping[str, Any]) -> list[str]:
-    """The lines of all tables, each under a heading of its own."""
+    """The lines of all tables, each under a heading of its own; more than one are folded, there are three for each system."""
+    tables = list(breakdown_tables(report))
     lines = []
-    for table in breakdown_tables(report):
+    for table in tables:
         lines += [f"### {table.title}", "", *([table.above, ""] if table.above else [])]
         lines += [f"| {' | '.join(row)} |" for row in (table.header, ["---"] * len(table.header), *table.cells)]
         lines.append("")
-    return lines
+    if len(tables) < 2:
+        return lines
+    summary = f"<summary>By source, by aspect, and what is wrong with first hits ({len(tables)} tables)</summary>"
+    return ["<details>", summary, "", *lines, "</details>", ""]
 
 
 def show_breakdowns(report: Mapping[str, Any], console: Console) -> None:

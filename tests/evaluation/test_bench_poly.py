@@ -11,7 +11,7 @@ from tiny import write_artifact
 from evaluation.bench import poly as bench_poly
 from evaluation.pictures.latency import describe_latency, draw_latency
 from evaluation.pictures.pictures import has_picture
-from evaluation.reports import bench_section
+from evaluation.reporting.reports import bench_section
 from mappings.errors import InvalidInput, ModelError
 from search.settings import Settings
 

@@ -13,11 +13,12 @@ import pytest
 from rich.console import Console
 from test_tasks import write
 
-from evaluation import reports, rows, stages
+from evaluation import rows, stages
 from evaluation.baselines import papers
 from evaluation.breakdown.first_hits import Topic, TopicBreakdown
 from evaluation.breakdown.page import breakdown_markdown
 from evaluation.breakdown.repetition import find_boilerplate
+from evaluation.reporting import reports
 from evaluation.run import run_suite
 from evaluation.suite import SuiteOptions
 from evaluation.suites import medquad
@@ -103,7 +104,10 @@ DESCRIBED = {
         ],
     },
 }
-PAGE = """### har, entity + aspect, by source
+PAGE = """<details>
+<summary>By source, by aspect, and what is wrong with first hits (3 tables)</summary>
+
+### har, entity + aspect, by source
 
 | source | queries | Success@1 | Success@10 |
 | --- | --- | --- | --- |
@@ -128,6 +132,8 @@ The first hit is about the entity that was asked for 0.400 (0.000–0.800) of th
 | no hit | 1 | 0.250 (0.000–0.750) | q5 |
 | of these: related entity | 2 | 0.500 (0.000–1.000) | q3: GHR_3-1, q4: GHR_2-2 |
 | of these: boilerplate | 1 | 0.250 (0.000–0.750) | q4: GHR_2-2 |
+
+</details>
 """
 
 

@@ -17,8 +17,8 @@ from lookup_documents import ABSTRACTS, LABELS, NOTES, document, indexed, settin
 from rich.console import Console
 
 from encoders.labels.split import is_test_note
-from evaluation import reports
 from evaluation.plan import identity
+from evaluation.reporting import reports
 from evaluation.run import run_suite
 from evaluation.suite import SuiteOptions
 from evaluation.suites.lookups.corpora import stored
@@ -250,7 +250,7 @@ def test_a_line_of_the_table_is_a_type_of_look_up(tmp_path: Path) -> None:
         "command": "medley evaluate lookups wards",
     }
     assert reports.markdown(report).splitlines() == [
-        "## lookups: 3 queries",
+        "## lookups wards: 3 queries",
         "",
         "`medley evaluate lookups wards`",
         "",

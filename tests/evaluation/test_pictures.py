@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evaluation import reports
 from evaluation.pictures import pictures
 from evaluation.pictures.gains import draw_gains
 from evaluation.pictures.growth import describe_growth, draw_growth
 from evaluation.pictures.reliability import describe_reliability, draw_reliability
+from evaluation.reporting.page import write_page
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -49,7 +49,7 @@ REPORT = {
 def page(tmp_path: Path) -> str:
     (tmp_path / "results").mkdir()
     (tmp_path / "results/transfer.json").write_text(json.dumps(REPORT))
-    reports.write_page(tmp_path / "results", tmp_path / "results.md")
+    write_page(tmp_path / "results", tmp_path / "results.md")
     return (tmp_path / "results.md").read_text()
 
 

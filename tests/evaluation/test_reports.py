@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from evaluation import reports
 from evaluation.published.choices import choices_section, read_choices
 from evaluation.published.notes import footnotes
+from evaluation.reporting import page, reports
 from mappings.errors import InvalidInput, NotFound
 
 
@@ -50,7 +50,7 @@ REPORT = {
         "candidates": 50,
     },
 }
-SECTION = """## medquad: 500 queries (fixed sample of 3,293)
+SECTION = """## medquad --queries 500: 500 queries (fixed sample of 3,293)
 
 `medley evaluate medquad --queries 500`
 
@@ -98,14 +98,14 @@ def published(system: str, note: str) -> dict[str, object]:
 def test_how_the_set_up_of_published_rows_differs_is_not_dropped() -> None:
     rows = [published("HAR", "zero-shot"), published("Poly", "zero-shot"), published("BM25", "asked by slots")]
     report = REPORT | {"published": rows}
-    page = reports.markdown(report)
+    told = reports.markdown(report)
     for part in (
         "| HAR [CAPR]¹ |",
         "| Poly [CAPR]¹ |",
         "| BM25 [CAPR]² |",
         "\n\n- ¹ zero-shot\n- ² asked by slots\n- reranked",
     ):
-        assert part in page
+        assert part in told
     stream = io.StringIO()
     reports.show(report, Console(file=stream, width=160))
     for part in ("HAR [CAPR]¹", "BM25 [CAPR]²", "  ¹ zero-shot\n  ² asked by slots\n"):
@@ -155,22 +155,40 @@ def test_the_terminal_shows_rows_published_rows_tests_and_notes() -> None:
 
 def test_the_page_is_written_from_the_kept_files(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(REPORT))
-    assert reports.write_page(tmp_path, tmp_path / "results.md") == 1
+    assert page.write_page(tmp_path, tmp_path / "results.md") == 1
     ledger = read_choices()
     report = reports.markdown(REPORT, ledger.of_suite("medquad"))
-    assert (tmp_path / "results.md").read_text() == "\n".join([reports.INTRODUCTION, report, choices_section(ledger)])
+    contents = "- [medquad --queries 500: 500 queries (fixed sample of 3,293)](#medquad---queries-500-500-queries-fixed-sample-of-3293)"
+    written = (tmp_path / "results.md").read_text()
+    assert written == "\n".join([page.INTRODUCTION, contents, "", report, choices_section(ledger)])
+
+
+def test_published_rows_stand_under_the_first_report_of_a_suite(tmp_path: Path) -> None:
+    again = REPORT | {"command": "medley evaluate medquad --systems ours"}
+    for name, report in (("a", REPORT), ("b", again), ("c", again | {"published": [published("Poly", "")]})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report))
+    page.write_page(tmp_path, tmp_path / "results.md")
+    first, second, third = (tmp_path / "results.md").read_text().split("\n## ")[1:4]
+    assert "| HAR [CAPR] | 0.5565 |" in first
+    assert "published rows stand" not in first + third
+    assert "HAR" not in second
+    assert (
+        "\n- published rows stand under [medquad --queries 500: 500 queries (fixed sample of 3,293)]"
+        "(#medquad---queries-500-500-queries-fixed-sample-of-3293)\n" in second
+    )
+    assert "Poly [CAPR]" in third  # other rows than the first one's
 
 
 @pytest.mark.parametrize("content", ["{nope", "[]", '{"suite": "x"}'])
 def test_a_file_that_is_no_report_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "bad.json").write_text(content)
     with pytest.raises(InvalidInput, match=r"bad\.json is no"):
-        reports.write_page(tmp_path, tmp_path / "results.md")
+        page.write_page(tmp_path, tmp_path / "results.md")
 
 
 def test_no_reports_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="contains no report"):
-        reports.write_page(tmp_path, tmp_path / "results.md")
+        page.write_page(tmp_path, tmp_path / "results.md")
 
 
 def test_a_pipe_gets_long_lines_and_a_narrow_terminal_keeps_the_systems() -> None:
@@ -197,12 +215,14 @@ def test_benches_and_tunings_have_sections_of_their_own(tmp_path: Path) -> None:
     }
     for name, report in (("b", bench), ("t", tuned), ("z", REPORT)):
         (tmp_path / f"{name}.json").write_text(json.dumps(report))
-    assert reports.write_page(tmp_path, tmp_path / "page.md") == 3
-    page = (tmp_path / "page.md").read_text()
-    assert page.index(f"## {REPORT['suite']}") < page.index("## tune abstracts") < page.index("## bench search")
+    assert page.write_page(tmp_path, tmp_path / "page.md") == 3
+    written = (tmp_path / "page.md").read_text()
+    assert (
+        written.index(f"## {REPORT['suite']}") < written.index("## tune abstracts") < written.index("## bench search")
+    )
     assert (
         "## bench search\n\n`medley bench search` on cores 2\n\n| figure | value |\n|---|---|\n| p50_ms | 12.5 |\n"
-        in page
+        in written
     )
-    assert "| weighted minmax (bm25 0.4, dense 0.6) | 0.700 (0.650–0.750) |\n| reranker's share 0.2 | 0.720" in page
-    assert "- chosen: weighted minmax (bm25 0.4, dense 0.6), reranker's share 0.2\n- held-out claims\n" in page
+    assert "| weighted minmax (bm25 0.4, dense 0.6) | 0.700 (0.650–0.750) |\n| reranker's share 0.2 | 0.720" in written
+    assert "- chosen: weighted minmax (bm25 0.4, dense 0.6), reranker's share 0.2\n- held-out claims\n" in written

@@ -14,8 +14,8 @@ from tiny import write_artifact
 from encoders.ancestry.record import Ancestry, KnownOverlap
 from encoders.ancestry.seen import SeenTexts, text_hash
 from encoders.artifact import Artifact
-from evaluation import reports
 from evaluation.plan import renew
+from evaluation.reporting import reports
 from evaluation.run import run_suite
 from evaluation.suite import Report, SuiteOptions
 from mappings.errors import ModelError

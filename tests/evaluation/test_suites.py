@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation import reports, stages
+from evaluation import stages
 from evaluation.baselines import papers
 from evaluation.corpus import index
 from evaluation.corpus.index import open_corpus
 from evaluation.corpus.indexing import index_all
+from evaluation.reporting import reports
 from evaluation.rows import rows_and_tests
 from evaluation.run import run_suite
 from evaluation.score_cache import KeptScores
@@ -273,6 +274,19 @@ def test_the_reranked_order_is_held_against_the_best_lexical_one(tmp_path: Path,
     ]
     assert tests[0]["p"] < 0.05
     assert rows_and_tests(task, {"reranked": runs["reranked"]}, task.judgements, "")[1] == []
+
+
+def test_up_to_four_trained_systems_are_compared_with_one_another(tmp_path: Path, settings: Settings) -> None:
+    task = task_of(tmp_path / "mine")
+    right = {query: [*grades] for query, grades in task.judgements.items()}
+    runs = {"fused": right, "baseline dense": right} | dict.fromkeys(("poly", "cross", "bi", "far"), right)
+    _, tests = rows_and_tests(task, runs, task.judgements, "")
+    assert [(test["system"], test["against"]) for test in tests] == [
+        *(("poly", other) for other in ("cross", "bi", "far")),
+        *(("cross", other) for other in ("bi", "far")),
+        ("bi", "far"),
+    ]
+    assert rows_and_tests(task, runs | {"fifth": right}, task.judgements, "")[1] == []
 
 
 def test_a_deeper_ranking_leaves_what_a_search_fuses_as_it_is(tmp_path: Path, settings: Settings) -> None:

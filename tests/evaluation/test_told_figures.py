@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.reports import write_page
+from evaluation.reporting.page import write_page
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs/results"

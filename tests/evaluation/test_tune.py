@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from evaluation.reports import tune_section
+from evaluation.reporting.reports import tune_section
 from evaluation.suites import beir
 from evaluation.tuning import left_out
 from evaluation.tuning import weights as tune

@@ -117,7 +117,7 @@ def _all(options: SuiteOptions, quick: bool) -> Sequence[tuple[str, SuiteOptions
 def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bool) -> dict[str, Any]:
     """The report of one suite: the one in `folder` if it can be reused, or a new one, written there."""
     from evaluation.plan import find_kept, identity, renew
-    from evaluation.reports import file_of
+    from evaluation.reporting.page import file_of
     from evaluation.run import run_suite
 
     settings, made_of = read(), ""
@@ -138,13 +138,13 @@ def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bo
 def _print(report: dict[str, Any]) -> None:
     from rich.console import Console
 
-    from evaluation.reports import show as print_report
+    from evaluation.reporting.reports import show as print_report
 
     print_report(report, Console())
 
 
 def _keep(report: dict[str, Any], folder: Path) -> None:
-    from evaluation.reports import file_of, write_page
+    from evaluation.reporting.page import file_of, write_page
 
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"

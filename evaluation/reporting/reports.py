@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rich.console import Console
@@ -12,21 +10,12 @@ from rich.table import Table
 
 from encoders.marked import short_fingerprint
 from evaluation.breakdown.page import breakdown_markdown, show_breakdowns
-from evaluation.pictures.pictures import has_picture, write_picture
-from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
+from evaluation.published.choices import ChoiceLedger, SeenChoice, count_choices
 from evaluation.published.notes import compare_with_best, footnotes, mark_notes
-from evaluation.published.tables import write_papers_page
 from evaluation.statistics import spell_difference, spell_estimate
-from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
 FIGURES: Final = ("| figure | value |", "|---|---|")
-PARTS: Final = (
-    ("suite", "queries", "rows", "tests", "published", "notes", "command"),
-    ("tune", "measure", "grid", "rerank", "chosen", "notes", "command"),
-    ("bench", "machine", "figures"),
-)
-"""The keys of each command's report, in the order of the page."""
 WIDE: Final = 200
 LEAST_NAME: Final = 16
 
@@ -36,6 +25,17 @@ def heading(report: Report) -> str:
     sample = report.get("sample")
     of = f" (fixed sample of {sample['of']:,})" if sample else ""
     return f"{report['suite']}: {report['queries']:,} queries{of}"
+
+
+def title(report: Report) -> str:
+    """Heading of a report's section on the page of results, which no other one has: its command is its own."""
+    if "bench" in report:
+        return f"bench {report['bench']}"
+    if "tune" in report:
+        asked = "of data sets left out of training" if report.get("left_out") else "of the training side"
+        return f"tune {report['tune']}: {report['queries']:,} questions {asked}"
+    _, _, named = heading(report).partition(": ")
+    return f"{report['command'].removeprefix('medley evaluate ')}: {named}"
 
 
 def header(report: Report) -> list[str]:
@@ -132,7 +132,7 @@ def markdown(report: Report, seen: Sequence[SeenChoice] = (), picture: str = "")
     """
     columns = header(report)
     above = [f"`{report['command']}`", *([picture] if picture else []), f"| {' | '.join(columns)} |"]
-    lines = [f"## {heading(report)}", "", "\n\n".join(above)]
+    lines = [f"## {title(report)}", "", "\n\n".join(above)]
     lines.append(f"|{'---|' * len(columns)}")
     lines += [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in cells(report)]
     lines += [
@@ -191,8 +191,8 @@ def bench_section(report: Report, picture: str = "") -> str:
     """A bench as a section: machine and figures, with the line that shows its picture if it has one."""
     machine = ", ".join(f"{name} {value}" for name, value in report["machine"].items())
     rows = [f"| {name} | {value:g} |" for name, value in report["figures"].items()]
-    title, made = f"## bench {report['bench']}", f"`medley bench {report['bench']}` on {machine}"
-    return "\n".join([title, "", made, "", *([picture, ""] if picture else []), *FIGURES, *rows, ""])
+    head, made = f"## {title(report)}", f"`medley bench {report['bench']}` on {machine}"
+    return "\n".join([head, "", made, "", *([picture, ""] if picture else []), *FIGURES, *rows, ""])
 
 
 def tune_section(report: Report) -> str:
@@ -204,10 +204,10 @@ def tune_section(report: Report) -> str:
     chosen = f"chosen: {_arithmetic(report['chosen']['fusion'])}, reranker's share {report['chosen']['rerank']}"
     left_out = report.get("left_out", ())
     rows += [f"| {row['data_set']}, by what all others choose | {spell_estimate(row[measure])} |" for row in left_out]
-    asked = "of data sets left out of training" if left_out else "of the training side"
-    title = f"## tune {report['tune']}: {report['queries']:,} questions {asked}"
     head = ["", f"`{report['command']}`", "", f"| weights | {measure} |", "|---|---|"]
-    return "\n".join([title, *head, *rows, "", f"- {chosen}", *(f"- {note}" for note in report["notes"]), ""])
+    return "\n".join(
+        [f"## {title(report)}", *head, *rows, "", f"- {chosen}", *(f"- {note}" for note in report["notes"]), ""]
+    )
 
 
 def _arithmetic(row: Mapping[str, Any]) -> str:
@@ -220,71 +220,3 @@ def section(report: Report, ledger: ChoiceLedger, picture: str = "") -> str:
     if "bench" in report:
         return bench_section(report, picture)
     return tune_section(report) if "tune" in report else markdown(report, ledger.of_suite(report["suite"]), picture)
-
-
-INTRODUCTION = """# Results
-
-Written by `medley evaluate SUITE --report docs/results` from the files in `docs/results/`; each of them is what the
-command named above its table printed with `--json`. Every figure is a mean over queries with its 95 % bootstrap interval over queries
-(10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
-published by others, or measured by a program that is not part of this project; the raised number leads to the note
-below the table that says how their set-up differs from ours. Choices that were made after figures of a suite had been
-seen are counted below its table and [listed at the end](#choices-made-on-evaluated-figures). The papers' own tables,
-complete and in their order of systems, [have a page of their own](papers.md).
-"""
-
-
-def page(reports: Iterable[tuple[Report, str]], ledger: ChoiceLedger) -> str:
-    """The whole page of results: suites, then tunings, then benches, each in the order given, and the choices.
-
-    Beside each report is the line that shows its picture, "" for none.
-    """
-    ordered = sorted(
-        reports, key=lambda found: next(place for place, (kind, *_) in enumerate(PARTS) if kind in found[0])
-    )
-    sections = (section(report, ledger, picture) for report, picture in ordered)
-    return "\n".join([INTRODUCTION, *sections, choices_section(ledger)])
-
-
-def file_of(folder: Path, command: str) -> Path:
-    """Where the report that `command` prints is kept."""
-    name = command.removeprefix("medley evaluate ").replace(" --", "-").replace(" ", "-")
-    return folder / f"{name}.json"
-
-
-def write_page(folder: Path, file: Path) -> int:
-    """Write the page from every `*.json` in `folder`; how many there were. Raises `NotFound`, `InvalidInput`.
-
-    Beside it are the page of the papers' tables, and a folder with its own name for the pictures.
-    """
-    found = sorted(folder.glob("*.json"))
-    if not found:
-        raise NotFound(f"{folder} contains no report; `medley evaluate SUITE --json` makes one", field="report")
-    reports = [(path, _read(path)) for path in found]
-    shown = [(report, _show_picture(report, f"{path.stem}.svg", file)) for path, report in reports]
-    file.write_text(page(shown, read_choices()), encoding="utf-8")
-    write_papers_page([report for _, report in reports], file)
-    return len(found)
-
-
-def _show_picture(report: Report, name: str, page_file: Path) -> str:
-    """The line that shows the picture of a report on the page, which is drawn for it; "" for one without."""
-    if not has_picture(report):
-        return ""
-    return write_picture(report, page_file.with_suffix("") / name, f"{page_file.stem}/{name}")
-
-
-def _read(path: Path) -> Report:
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidInput(f"{path} is not valid JSON: {error}", field=path.name) from error
-    if not isinstance(report, dict) or not any(_complete(report, names) for names in PARTS):
-        raise InvalidInput(
-            f"{path} is not a report of `medley evaluate`, `tune` or `bench` with --json", field=path.name
-        )
-    return report
-
-
-def _complete(report: Report, names: Sequence[str]) -> bool:
-    return all(name in report for name in names)
