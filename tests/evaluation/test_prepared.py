@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,22 @@ def test_the_bm25_rows_are_rank_bm25s_own_orders() -> None:
         assert found[system]["q1"] == [f"d{at}" for at in np.lexsort((np.arange(4), -scores))]
     assert found["BM25"]["q2"] == ["d0", "d1", "d2", "d3"]  # "lungs" is no word of a plain text: all are equal
     assert found["BM25+†"]["q2"][0] == "d3"
+    prepared = [prepared_tokens(f"{text} w{number}", {}) for number, text in enumerate(TEXTS)]
+    scores = rank_bm25.BM25Plus(prepared).get_scores(prepared_tokens("the gout of the heart", {}))
+    assert found["BM25+†"]["q1"] == [f"d{at}" for at in np.lexsort((np.arange(4), -scores))]
+
+
+def test_an_abbreviation_is_counted_in_questions_too() -> None:
+    texts = ["BP rose at night", "BP fell by day", "The blood pressure rose"]
+    made = [
+        Document(f"d{number}", "", (Section("", text),), frozenset({"public"})) for number, text in enumerate(texts)
+    ]
+    asked = Task("t", Corpus("t", "abstracts", lambda: made), (Question("q", "day BP"),), {}, ("RR",))
+    once = replace(asked, questions=(Question("q", "blood pressure by day"),))
+    # Three uses, one of them the question's: all are expanded, and the shortest text is the second.
+    assert papers.rank(asked)["BM25+†"]["q"] == ["d1", "d2", "d0"]
+    # Two in the texts are not enough.
+    assert papers.rank(once)["BM25+†"]["q"] == ["d2", "d1", "d0"]
 
 
 @pytest.mark.parametrize("name", ["BM25Okapi", "BM25Plus"])

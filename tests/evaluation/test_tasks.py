@@ -14,7 +14,7 @@ import pytest
 from encoders.labels.split import is_test_note
 from evaluation.corpus.abstracts import merged
 from evaluation.stages import draw_candidates
-from evaluation.suites import check_covid, cystic_fibrosis, medquad, notes, press, scifact
+from evaluation.suites import check_covid, claims, cystic_fibrosis, medquad, notes, press, scifact
 from mappings.errors import InvalidInput, NotFound
 from search.settings import Settings
 
@@ -283,3 +283,8 @@ def test_random_candidates_hold_the_answers_and_never_change():
     assert len(drawn & draw_candidates(pool, grades, 64, "q2")) < 40
     assert draw_candidates(pool[:9], grades, 64, "q1") == {*pool[:9], "elsewhere"}
     assert draw_candidates(pool, grades, 2, "q1") == {"d7", "d8", "elsewhere"}
+
+
+def test_the_measures_are_those_of_the_papers() -> None:
+    assert ("RR", *(f"Success@{cutoff}" for cutoff in (1, 3, 5, 20, 100, 500))) == claims.MEASURES
+    assert medquad.MEASURES[:4] == ("Success@1", "Success@5", "Success@10", "AP")

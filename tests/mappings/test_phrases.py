@@ -89,3 +89,15 @@ def test_a_phrase_alone_is_always_found(text: str) -> None:
 def test_a_phrase_needs_a_word() -> None:
     with pytest.raises(ValueError, match="the phrase 'of the' has only function words"):
         Phrases(["of the"])
+
+
+@pytest.mark.parametrize("between", [0, 1, 2, 3])
+def test_at_most_two_words_stand_between_the_words_of_a_phrase(between: int) -> None:
+    text = " ".join(["Heart", *(f"w{number}" for number in range(between)), "enlarged"])
+    assert found(["enlarged heart"], text) == (["enlarged heart"] if between <= 2 else [])
+
+
+def test_words_that_share_just_tau_are_not_alike() -> None:
+    assert TAU == 0.65
+    assert likeness("a" * 13 + "b" * 7, "a" * 13 + "c" * 7) == 0
+    assert likeness("a" * 14 + "b" * 6, "a" * 14 + "c" * 6) == 0.7

@@ -71,6 +71,13 @@ def test_at_most_ten_tokens_and_thirty_percent_change(words: list[str], m: int, 
         assert added + gone <= min(10, 0.3 * len(words))
 
 
+@pytest.mark.parametrize(("words", "changes"), [(60, 10), (34, 10), (20, 6), (7, 2), (3, 0)])
+def test_ten_tokens_change_and_of_short_texts_thirty_percent(words: int, changes: int) -> None:
+    query = " ".join(["stroke"] * words)
+    found = vary(query, NEAR, 2, random.Random(1))
+    assert [changed(query, other) for other in found] == ([(changes, 0), (0, changes)] if changes else [])
+
+
 ABSTRACT = "Statins were given to older adults in ten towns. Nothing else was. Stroke was rare."
 
 

@@ -36,10 +36,12 @@ from encoders.training.discourse.names import (  # noqa: E402
     bloom,
     bpmll,
     embed_texts,
+    name_loss,
     pad_words,
 )
 from encoders.training.discourse.recipe import DiscourseRecipe, parse_discourse_recipe  # noqa: E402
 from encoders.training.kinds import load_any_recipe, start_run  # noqa: E402
+from encoders.training.loop.optimise import learning_rate  # noqa: E402
 from encoders.training.runs.discourse import train_discourse  # noqa: E402
 from encoders.training.runs.discourse_parts import make_targets  # noqa: E402
 from encoders.training.runs.discourse_setup import prepare_discourse  # noqa: E402
@@ -65,6 +67,33 @@ def test_a_bloom_filter_sets_the_places_that_its_hashes_name() -> None:
     assert (found != bloom("gouts", 1024, 5)).any()
     assert bloom("gout", 1024, 1).sum() == 1
     assert (bloom("gout", 1024, 1) <= found).all()
+
+
+def test_the_hashes_of_a_bloom_filter_are_five_and_reach_all_bits() -> None:
+    filters = np.stack([bloom(f"name {number}", 1024, 5) for number in range(300)])
+    assert filters.sum(1).mean() > 4.9
+    assert (filters.sum(0) > 0).mean() > 0.7
+
+
+def test_a_names_loss_is_bpmll_between_the_sigmoids_and_the_filter_of_the_entity(tmp_path: Path) -> None:
+    words = write_words(tmp_path / "words.npz")
+    torch.manual_seed(0)
+    model = NameEncoder(replace(RECIPE, name_dropout=0.5), WIDTH).eval()
+    batch = [NamedText("gout", "night cough"), NamedText("asthma", "gene")]
+    inputs, lengths = pad_words(words, [item.text for item in batch])
+    found = model(inputs, lengths)
+    by_hand = torch.sigmoid(model.embed(inputs, lengths) @ model.bits.weight.T + model.bits.bias)
+    torch.testing.assert_close(found, by_hand)
+    wanted = torch.from_numpy(np.stack([bloom(item.name, 64, 3) for item in batch]))  # of the entity, not of the text
+    torch.testing.assert_close(name_loss(model, words, RECIPE, batch), bpmll(found, wanted))
+    model.train()
+    assert not torch.equal(model(inputs, lengths), model(inputs, lengths)), "half of the values are dropped"
+
+
+def test_the_rate_falls_with_each_epoch() -> None:
+    recipe = replace(RECIPE, learning_rate=1.0, decay=0.975, epochs=3, warmup=0.0)
+    rates = [learning_rate(step, 6, recipe) for step in range(6)]
+    assert rates == pytest.approx([1, 1, 0.975, 0.975, 0.975**2, 0.975**2])
 
 
 def test_bpmll_compares_each_set_bit_with_each_unset_one() -> None:
@@ -366,3 +395,27 @@ def test_what_a_sentence_is_to_tell_is_the_mean_of_its_title_and_its_links(tmp_p
     assert plain.entities == setup.entities[:1]
     (target,) = make_targets(plain, spaces, tmp_path / "run", lambda entry: None)
     np.testing.assert_allclose(target.entities, np.tile(names[0], (4, 1)), atol=1e-6)
+
+
+def test_each_sentence_is_to_tell_its_entities_once_and_the_aspects_of_its_own_heading(tmp_path: Path) -> None:
+    words = write_words(tmp_path / "words.npz")
+    texts = [
+        Text("1", "Gout", "Causes and symptoms", "Gout follows asthma. A gene breaks."),
+        Text("2", "Gout", "treatment", "Give drops."),
+    ]
+    write_lines(tmp_path / "corpora" / "health.jsonl", texts)
+    recipe = replace(
+        RECIPE, words=str(tmp_path / "words.npz"), descriptions=(), entities="words", dimension=WIDTH, linked=True
+    )
+    setup = prepare_discourse(recipe, tmp_path, tmp_path / "run", "cpu", None, False)
+    names = embed_texts(WordMean(WIDTH), words, [item.text for item in setup.entities])
+    aspects = {"causes": np.array([1.0, 0.0]), "symptoms": np.array([0.0, 1.0]), "treatment": np.array([5.0, 5.0])}
+    spaces = (
+        NameSpace.of(setup.entities, names, centred=False),
+        NameSpace({name: vector.astype(np.float32) for name, vector in aspects.items()}, None),
+    )
+    (target,) = make_targets(setup, spaces, tmp_path / "run", lambda entry: None)
+    gout, asthma = (spaces[0].vectors[name] for name in ("gout", "asthma"))
+    by_hand = np.stack([(gout + asthma) / 2, gout, gout])  # as title and as link "gout" counts once
+    np.testing.assert_allclose(target.entities, by_hand, atol=1e-6)
+    assert target.aspects.tolist() == [[0.5, 0.5], [0.5, 0.5], [5.0, 5.0]]

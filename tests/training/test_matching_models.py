@@ -16,9 +16,11 @@ from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from encoders.training.matching.inputs import MatchBatch  # noqa: E402
-from encoders.training.matching.layers import MatcherSizes  # noqa: E402
-from encoders.training.matching.matcher import MODELS  # noqa: E402
-from encoders.training.matching.recipe import NAMES  # noqa: E402
+from encoders.training.matching.layers import MatcherSizes, RbfKernels  # noqa: E402
+from encoders.training.matching.matcher import MODELS, Matcher  # noqa: E402
+from encoders.training.matching.models import dssm as dssm_model  # noqa: E402
+from encoders.training.matching.recipe import NAMES, MatcherRecipe  # noqa: E402
+from encoders.training.recipe import Share  # noqa: E402
 
 pytestmark = [pytest.mark.torch]
 UNITS = 4
@@ -37,6 +39,19 @@ def make_model(name: str) -> Any:
 
 def cosine(left: Tensor, right: Tensor) -> float:
     return float(left @ right / (left.norm() * right.norm()))
+
+
+def deep(
+    part: nn.Sequential, value: Tensor, activation: Callable[[Tensor], Tensor], count: int, last: bool = False
+) -> Tensor:
+    """So many linear layers with the activation between them, and with `last` after them."""
+    linear = [item for item in part if isinstance(item, nn.Linear)]
+    assert len(linear) == count
+    for at, item in enumerate(linear):
+        value = item.weight @ value + (0 if item.bias is None else item.bias)
+        if last or at < count - 1:
+            value = activation(value)
+    return value
 
 
 def windows(values: Tensor, layer: nn.Conv1d, place: int) -> Tensor:
@@ -58,7 +73,7 @@ def arc_i(model: Any, pair: MatchBatch) -> Tensor:
         for layer in layers:
             values = halved([windows(values, layer, place).relu() for place in range(len(values))])
         found.append(values.amax(0))
-    return model.score(torch.cat(found))
+    return deep(model.score, torch.cat(found), torch.relu, 2)
 
 
 def grid_max(plane: Tensor) -> Tensor:
@@ -73,7 +88,7 @@ def arc_ii(model: Any, pair: MatchBatch) -> Tensor:
     plane = torch.stack([torch.stack([(one + other).relu() for other in right]) for one in left]).permute(2, 0, 1)
     plane = functional.max_pool2d(plane, 2, ceil_mode=True)
     plane = functional.conv2d(plane[None], model.planes.weight, model.planes.bias, padding=1)[0].relu()
-    return model.score(grid_max(plane))
+    return deep(model.score, grid_max(plane), torch.relu, 2)
 
 
 def dssm(model: Any, pair: MatchBatch) -> Tensor:
@@ -81,7 +96,7 @@ def dssm(model: Any, pair: MatchBatch) -> Tensor:
     for tower, trigrams in ((model.query, pair.query_trigrams[0]), (model.passage, pair.passage_trigrams[0])):
         counts = torch.bincount(trigrams.flatten(), minlength=tower.count.num_embeddings).float()
         counts[0] = 0
-        found.append(tower.deeper(counts @ tower.count.weight))
+        found.append(deep(tower.deeper, torch.tanh(counts @ tower.count.weight), torch.tanh, 2, last=True))
     return torch.tensor(10 * cosine(*found))
 
 
@@ -94,7 +109,7 @@ def c_dssm(model: Any, pair: MatchBatch) -> Tensor:
             torch.tanh(sum(words[at + off][off + 1] for off in (-1, 0, 1) if 0 <= at + off < len(words)))
             for at in range(len(words))
         ]
-        found.append(tower.deeper(torch.stack(states).amax(0)))
+        found.append(deep(tower.deeper, torch.stack(states).amax(0), torch.tanh, 1, last=True))
     return torch.tensor(10 * cosine(*found))
 
 
@@ -106,14 +121,15 @@ def drmm(model: Any, pair: MatchBatch) -> Tensor:
         for to, other in enumerate(pair.passage[0]):
             place = 29 if pair.exact[0, at, to] else min(28, int((cosine(word, other) + 1) / 2 * 29))
             histogram[place] += 1
-        total = total + gates[at] * model.score(torch.tensor(np.log(1 + histogram), dtype=torch.float32))
+        counted = torch.tensor(np.log(1 + histogram), dtype=torch.float32)
+        total = total + gates[at] * deep(model.score, counted, torch.tanh, 2)
     return total
 
 
 def matchpyramid(model: Any, pair: MatchBatch) -> Tensor:
     matrix = torch.tensor([[cosine(word, other) for other in pair.passage[0]] for word in pair.query[0]])
     plane = functional.conv2d(matrix[None, None], model.planes.weight, model.planes.bias, padding=1)[0].relu()
-    return model.score(grid_max(plane))
+    return deep(model.score, grid_max(plane), torch.relu, 2)
 
 
 def anmm(model: Any, pair: MatchBatch) -> Tensor:
@@ -172,7 +188,7 @@ def duet(model: Any, pair: MatchBatch) -> Tensor:
     exact = torch.zeros(MAX_QUERY, MAX_PASSAGE)
     exact[: pair.exact.shape[1], : pair.exact.shape[2]] = pair.exact[0].float()
     rows = [torch.tanh(model.places.weight @ row + model.places.bias) for row in exact]
-    local = model.local(torch.cat(rows))
+    local = deep(model.local, torch.cat(rows), torch.tanh, 2)
     query, passage = pair.query[0], pair.passage[0]
     states = [torch.tanh(windows(query, model.query, at)) for at in range(len(query))]
     query = torch.tanh(model.of_query(torch.stack(states).amax(0)))
@@ -181,7 +197,7 @@ def duet(model: Any, pair: MatchBatch) -> Tensor:
         read[at] = torch.tanh(windows(passage, model.passage, at))
     size = MAX_PASSAGE // 10
     parts = [model.of_passage(read[at : at + size].amax(0)).tanh() * query for at in range(MAX_PASSAGE - size + 1)]
-    return local + model.distributed(torch.cat(parts))
+    return local + deep(model.distributed, torch.cat(parts), torch.tanh, 2)
 
 
 def two_ways(layer: Any, kind: type[nn.RNNBase], values: Tensor) -> Tensor:
@@ -195,11 +211,11 @@ def two_ways(layer: Any, kind: type[nn.RNNBase], values: Tensor) -> Tensor:
 def mv_lstm(model: Any, pair: MatchBatch) -> Tensor:
     left, right = two_ways(model.query, nn.LSTM, pair.query[0]), two_ways(model.passage, nn.LSTM, pair.passage[0])
     matches = [float(one @ model.interact @ other + model.bias) for one in left for other in right]
-    return model.score(torch.tensor(sorted(matches, reverse=True)[:10]))
+    return deep(model.score, torch.tensor(sorted(matches, reverse=True)[:10]), torch.relu, 2)
 
 
 def attend(layer: Any, values: Tensor) -> Tensor:
-    weights = torch.softmax(torch.cat([layer.weigh(value) for value in values]), 0)
+    weights = torch.softmax(torch.cat([deep(layer.weigh, value, torch.tanh, 2) for value in values]), 0)
     return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
 
@@ -214,7 +230,7 @@ def har(model: Any, pair: MatchBatch) -> Tensor:
         attended, returned = to_query @ query, to_query @ to_words.T @ words
         found.append(attend(model.of_words, torch.cat([words, attended, words * attended, words * returned], 1)))
     passage = model.reduce(attend(model.of_sentences, torch.stack(found)))
-    return model.score(attend(model.of_query, query) * passage)
+    return deep(model.score, attend(model.of_query, query) * passage, torch.relu, 2)
 
 
 BY_HAND: dict[str, Callable[[Any, MatchBatch], Tensor]] = {
@@ -278,6 +294,22 @@ def test_every_weight_of_a_model_learns(name: str) -> None:
     # a constant added to every score moves no ranking, and a window may have no positive value
     assert all(weight.grad is not None for weight in model.parameters())
     assert {key for key in still if "bias" not in key} == set()
+
+
+def test_widths_are_those_of_the_papers() -> None:
+    assert dssm_model.HIDDEN == 300
+    assert RbfKernels().widths.tolist() == pytest.approx(DEVIATIONS)
+
+
+@torch.no_grad()
+def test_the_layer_that_adapts_vectors_of_words_changes_what_the_network_reads() -> None:
+    recipe = MatcherRecipe("t", "k-nrm", {"slots": Share()}, units=UNITS, adapt=True)
+    model = Matcher(recipe, DIMENSION).eval()
+    batch = both()
+    assert model(batch).tolist() == pytest.approx(model.network(batch).tolist())
+    assert model.adapt is not None
+    model.adapt.weight[0, 1] = 3.0
+    assert model(batch).tolist() != pytest.approx(model.network(batch).tolist())
 
 
 def test_k_max_pooling_has_zeros_behind_fewer_matches() -> None:

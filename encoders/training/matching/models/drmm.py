@@ -16,7 +16,7 @@ class Drmm(nn.Module):
     """Their equations 1 to 3: z_i = MLP(h_i), s = Σ_i g_i z_i with g = softmax(w · idf).
 
     h_i is the log-count histogram (LCH) of the cosines of query word i with the passage's words: 29 equal bins over
-    [−1, 1), and one of exact matches.
+    [−1, 1), and one of exact matches. The last layer of the MLP has no tanh, unlike theirs.
     """
 
     def __init__(self, sizes: MatcherSizes) -> None:

@@ -16,7 +16,8 @@ SMOOTHING = 10.0
 class Dssm(nn.Module):
     """Their equations 3 and 4: l_1 = W_1 x, l_i = tanh(W_i l_i−1 + b_i), and γ cos(y_Q, y_D).
 
-    x counts the letter trigrams of a text; W_1 x is the sum of a vector for each of them. 300, 300 and `units` values.
+    x counts the letter trigrams of a text; W_1 x is the sum of a vector for each of them, and here tanh follows it, too. 300,
+    300 and `units` values.
     """
 
     def __init__(self, sizes: MatcherSizes) -> None:
