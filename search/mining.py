@@ -196,9 +196,12 @@ def _is_answer(text: Text, pair: Pair, corpus: Mapping[str, Text]) -> bool:
 
 
 def _has_same_heading(text: Text, other: Text) -> bool:
-    """Whether title and heading are the same: the same text from another source, or the same section of an article."""
+    """Whether title and heading are the same: the same text from another source, or the same section of an article.
+
+    A heading without a title says nothing: own pairs may all be called "Answer".
+    """
     title = normalise(text.title)
-    return bool(title or text.heading) and (title, text.heading) == (normalise(other.title), other.heading)
+    return bool(title) and (title, text.heading) == (normalise(other.title), other.heading)
 
 
 @lru_cache(maxsize=65_536)

@@ -51,7 +51,7 @@ def write_matching_pairs(folder: Path) -> Path:
         return Text(f"{entity}-{aspect}", "", "", f"The {aspect} of {entity} in the young.")
 
     found = [
-        Pair("slots", f"{split}:{entity}:{aspect}", entity, split, "health", f"{start}{entity} {aspect}",
+        Pair("slots", f"{split}:{entity}:{aspect}", f"{split} {entity}", split, "health", f"{start}{entity} {aspect}",
              (f"{entity}-{aspect}",), text(entity, aspect),
              tuple(text(*other) for other in [(entity, item) for item in ASPECTS if item != aspect]
                    + [(item, aspect) for item in ENTITIES if item != entity]))

@@ -185,6 +185,16 @@ def read_pairs(path: Path) -> Iterator[Pair]:
     return (pair for _, pair in located_pairs(path))
 
 
+def check_sides(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs. Raises `InvalidInput` at one of a group that is also on the other side of the split."""
+    sides: dict[str, str] = {}
+    for pair in pairs:
+        if sides.setdefault(pair.group, pair.split) != pair.split:
+            message = f"{pair.task}.jsonl: the group {pair.group!r} is in both splits: give all its pairs the same one"
+            raise InvalidInput(message, field="group")
+        yield pair
+
+
 def located_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
     """("scifact.jsonl, line 3", pair) for each line. Raises `InvalidInput` with file, line and field.
 

@@ -13,7 +13,7 @@ from encoders.training.matching.recipe import KIND as MATCHER
 from encoders.training.matching.recipe import MatcherRecipe, parse_matcher_recipe
 from encoders.training.recipe import Recipe, parse_recipe
 from encoders.training.recipe_source import read_recipe
-from encoders.training.run_folder import Log
+from encoders.training.run_folder import Log, check_kind
 from mappings.errors import InvalidInput
 
 AnyRecipe = Recipe | MatcherRecipe | DiscourseRecipe
@@ -39,8 +39,10 @@ def start_run(
 ) -> dict[str, Any]:
     """Train by a recipe of any kind, with the packages that its run needs; returns the report.
 
-    Raises `InvalidInput` if torchrun started several processes for a kind that one process trains.
+    Raises `InvalidInput` if torchrun started several processes for a kind that one process trains, `Conflict` for the folder
+    of a run of another kind.
     """
+    check_kind(out, recipe.kind)
     if not isinstance(recipe, Recipe) and os.environ.get("WORLD_SIZE", "1") != "1":
         raise InvalidInput(f"a {recipe.kind} is trained by one process: start it without torchrun", field="WORLD_SIZE")
     if isinstance(recipe, MatcherRecipe):  # it starts from no model, so there is no ancestry to allow

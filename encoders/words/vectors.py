@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -31,6 +32,11 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def has_word(text: str) -> bool:
+    """Whether a text has a word as `split_words` finds them."""
+    return _WORD.search(text.lower()) is not None
+
+
 class WordVectors:
     """The vectors of words, all of one dimension. `fingerprint` identifies them, 16 hexadecimal digits."""
 
@@ -43,11 +49,13 @@ class WordVectors:
     ) -> None:
         """`vectors` has the shape (words, dimension), `ngrams` (buckets, dimension); `lengths` are an n-gram's, in letters.
 
-        Raises `ModelError` if the shapes don't agree.
+        Raises `ModelError` if the shapes don't agree, or for values that are no numbers.
         """
         if vectors.ndim != 2 or ngrams.ndim != 2 or len(words) != len(vectors) or vectors.shape[1] != ngrams.shape[1]:
             message = f"{len(words)} words have vectors of the shape {vectors.shape}, their n-grams {ngrams.shape}"
             raise ModelError(message, field="vectors")
+        if not (np.isfinite(vectors).all() and np.isfinite(ngrams).all()):
+            raise ModelError("some vectors of words are NaN or infinite", field="vectors")
         self.words = list(words)
         self.lengths = lengths
         self._places = {word: place for place, word in enumerate(self.words)}
@@ -101,7 +109,7 @@ class WordVectors:
                 words = found["words"].tobytes().decode()
                 least, most = map(int, found["lengths"])
                 return cls(words.split("\n") if words else [], found["vectors"], found["ngrams"], (least, most))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise ModelError(f"{path} can't be read as vectors of words: {error}", field="words") from None
 
     def _vector(self, word: str) -> NDArray[np.float16] | NDArray[np.float32]:

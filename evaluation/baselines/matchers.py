@@ -16,8 +16,13 @@ INSTALL: Final = "pip install -e '.[cpu,train,eval]'"
 
 
 def describe_matchers(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each trained network in a folder, by name. Raises `Unavailable`."""
+    """The SHA-256 of each trained network in a folder, by name. Raises `Unavailable`, and as `load_matcher` does.
+
+    Each is loaded once, so that a damaged one is told before anything is ranked.
+    """
     checkpoint = _load_training()
+    for place in checkpoint.find_matchers(folder).values():
+        checkpoint.load_matcher(place)
     return {
         name: sha256(
             b"".join((place / file).read_bytes() for file in (checkpoint.MATCHER, checkpoint.WEIGHTS))

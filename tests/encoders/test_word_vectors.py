@@ -115,3 +115,14 @@ def test_vectors_of_two_dimensions_are_refused() -> None:
         WordVectors(WORDS, np.zeros((2, 4), np.float16), np.zeros((5, 3), np.float16))
     with pytest.raises(ModelError, match="1 words"):
         WordVectors(["fever"], np.zeros((2, 4), np.float16), np.zeros((5, 4), np.float16))
+
+
+def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    vectors = some_vectors()
+    with pytest.raises(ModelError, match="NaN or infinite"):
+        WordVectors(vectors.words, np.full_like(vectors._vectors, np.nan), vectors._ngrams)
+    vectors.save(tmp_path / "words.npz")
+    with np.load(tmp_path / "words.npz") as found:
+        np.savez(tmp_path / "scalar.npz", **{**found, "lengths": np.asarray(3)})
+    with pytest.raises(ModelError, match=r"scalar\.npz can't be read"):
+        WordVectors.load(tmp_path / "scalar.npz")

@@ -21,7 +21,7 @@ from test_claims import folder as headlines_folder
 from encoders.training.recipe import Recipe, Share
 from encoders.training.runs.ranker import find_rankers, load_ranker
 from encoders.training.runs.train import train
-from evaluation.baselines.trained import describe_trained, rank_systems, rank_trained
+from evaluation.baselines.trained import describe_trained, rank_systems, rank_trained, require_systems
 from evaluation.baselines.transformers import rank_shipped
 from evaluation.measures import ordered
 from evaluation.plan import identity
@@ -112,7 +112,7 @@ def test_scores_of_a_cross_encoder_are_kept_until_its_run_changes(runs: Path, tm
     (first,) = rank_trained(make_task(), copy, CHOSEN, settings)
     before = describe_trained(copy)
     report = json.loads((copy / "a-cross/report.json").read_text())
-    report["recipe"]["max_length"] = 12
+    report["recipe"]["max_length"] = 70
     (copy / "a-cross/report.json").write_text(json.dumps(report))
     assert describe_trained(copy) != before
     shutil.copyfile(runs / "a-cross/report.json", copy / "a-cross/report.json")
@@ -178,3 +178,22 @@ def test_what_can_rank_nothing_is_named_before_anything_is_indexed(runs: Path, t
     with pytest.raises(ModelError, match=r"report\.json is not the report of a run"):
         run_suite("claims", options, settings)
     assert not settings.home.exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("checkpoint/architecture.json", "{bad", "is not the plan of a model"),
+        ("checkpoint/architecture.json", "[1]", "is not the plan of a model"),
+        ("report.json", "{bad", "is not the report of a run"),
+        ("report.json", '{"recipe": {"kind": "bi-encoder", "colour": 3}}', "is not the report of a run: the recipe setting 'colour'"),
+    ],
+)  # fmt: skip
+def test_a_damaged_run_is_named_before_anything_is_ranked(
+    runs: Path, tmp_path: Path, file: str, content: str, said: str
+) -> None:
+    shutil.copytree(runs / "a-bi", tmp_path / "systems/torn")
+    (tmp_path / "systems/torn" / file).write_text(content)
+    with pytest.raises(ModelError, match=said) as caught:
+        require_systems([make_task()], SuiteOptions(systems=tmp_path / "systems"))
+    assert "torn" in caught.value.message

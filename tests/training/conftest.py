@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from label_data import LAY, write
 
 BODY = (
     "Patients were assigned to one of two arms and followed for a year by nurses who did not know the arm. "
@@ -20,15 +18,6 @@ REPORT = (
     "Dogs of both sexes slept in kennels of their own while a camera counted how often each of them woke at night. "
     "Light, noise and the keeper's visits were kept the same, and food came at dawn and at dusk from a machine. "
 )
-
-LAY = {"test": "CD2", "train": "CD1"}
-"""A review of each half of the plain-language summaries, which a hash of the id chooses."""
-
-
-def write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt") as file:
-        file.writelines(json.dumps(record) + "\n" for record in records)
 
 
 def abstract(number: int, title: str) -> dict[str, Any]:

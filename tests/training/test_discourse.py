@@ -19,11 +19,13 @@ from encoders.discourse.reading import MOST_SENTENCES, read_sentences  # noqa: E
 from encoders.labels.pairs import Text, write_lines  # noqa: E402
 from encoders.pooling import unit  # noqa: E402
 from encoders.training.discourse.corpora import (  # noqa: E402
+    HeadedDocument,
     describe_aspects,
     describe_entities,
     group_documents,
     name_entities,
     plan_documents,
+    split_documents,
 )
 from encoders.training.discourse.document import DocumentEncoder, robust_loss  # noqa: E402
 from encoders.training.discourse.graphs import write_document_graph, write_name_graph  # noqa: E402
@@ -46,7 +48,7 @@ from encoders.training.runs.discourse import train_discourse  # noqa: E402
 from encoders.training.runs.discourse_parts import make_targets  # noqa: E402
 from encoders.training.runs.discourse_setup import prepare_discourse  # noqa: E402
 from mappings.clinical.reading import shipped_reader  # noqa: E402
-from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
+from mappings.errors import Conflict, InvalidInput, ModelError, NotFound  # noqa: E402
 from tests.training.discourse_corpora import ASPECTS, ENTITIES, RECIPE, WIDTH, write_articles, write_words  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -419,3 +421,28 @@ def test_each_sentence_is_to_tell_its_entities_once_and_the_aspects_of_its_own_h
     by_hand = np.stack([(gout + asthma) / 2, gout, gout])  # as title and as link "gout" counts once
     np.testing.assert_allclose(target.entities, by_hand, atol=1e-6)
     assert target.aspects.tolist() == [[0.5, 0.5], [0.5, 0.5], [5.0, 5.0]]
+
+
+def test_a_title_without_letters_is_left_out(tmp_path: Path) -> None:
+    told = [Text(name, title, "causes", "A gene.") for name, title in (("1", "肺炎"), ("2", "—"), ("3", "Gout"))]
+    assert [document.title for document in group_documents(told)] == ["Gout"]
+
+
+def test_where_all_documents_are_held_out_it_is_said(tmp_path: Path) -> None:
+    recipe = some_recipe(tmp_path)
+    held = next(f"Gout {n}" for n in range(100) if split_documents([HeadedDocument(f"Gout {n}", ("x",), ("y",))])[1])
+    write_lines(tmp_path / "corpora/health.jsonl", [Text("1", held, "causes", "A gene breaks.")])
+    with pytest.raises(InvalidInput, match="of all 1 documents none is left to train on: a tenth is held out"):
+        train_discourse(recipe, tmp_path, tmp_path / "run")
+
+
+def test_a_finished_run_without_its_state_or_of_another_kind_is_not_trained_over(tmp_path: Path) -> None:
+    recipe, out = some_recipe(tmp_path), tmp_path / "run"
+    out.mkdir()
+    (out / "report.json").write_text("{}")
+    with pytest.raises(Conflict, match=r"finished run without its documents/state\.pt"):
+        start_run(recipe, tmp_path, out)
+    (out / "record.json").write_text('{"recipe": {"kind": "matcher"}}')
+    with pytest.raises(Conflict, match="holds a run of the kind matcher"):
+        start_run(recipe, tmp_path, out)
+    assert {path.name for path in out.iterdir()} == {"report.json", "record.json"}

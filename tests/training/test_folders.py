@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +15,12 @@ pytest.importorskip("transformers", reason="the train extra is not installed")
 
 from tiny_models import CROSS, write_base, write_pairs  # noqa: E402
 
+from encoders.training.kinds import start_run  # noqa: E402
 from encoders.training.objectives.losses import Objective  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
+from encoders.training.run_folder import hold_run, open_log, read_log  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
-from mappings.errors import Conflict, InvalidInput  # noqa: E402
+from mappings.errors import Conflict, InvalidInput, Unavailable  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -116,3 +120,76 @@ def test_damaged_best_weights_are_named(recipe: Recipe, tmp_path: Path) -> None:
     best.unlink()
     with pytest.raises(Conflict, match=r"best\.pt is missing"):
         train(watched, tmp_path / "pairs", best.parent)
+
+
+def test_the_folder_of_a_run_of_another_kind_is_refused(recipe: Recipe, tmp_path: Path) -> None:
+    record = tmp_path / "run/record.json"
+    record.parent.mkdir()
+    record.write_text('{"recipe": {"kind": "matcher"}}')
+    with pytest.raises(Conflict, match="holds a run of the kind matcher: train a cross-encoder into another folder"):
+        start_run(recipe, tmp_path / "pairs", record.parent)
+    assert held(record.parent) == {"record.json": record.read_bytes()}
+    record.write_text("torn")
+    start_run(recipe, tmp_path / "pairs", record.parent)
+    assert status(record.parent) == "finished"
+
+
+def test_two_processes_do_not_train_into_one_folder(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with hold_run(tmp_path / "run"), pytest.raises(Conflict, match="another process is training into"):
+        train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert held(tmp_path / "run") == {}
+    train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert status(tmp_path / "run") == "finished"
+
+
+def test_an_entry_after_a_torn_one_has_a_line_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"step": 1}\n{"step": 2, "lo')
+    open_log(log)({"step": 3})
+    assert [entry["step"] for entry in read_log(log)] == [1, 3]
+
+
+def test_a_full_disk_is_told_with_the_file_and_what_to_do(recipe: Recipe, tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, limits[1]))
+        with pytest.raises(Unavailable, match=r"state\.pt can't be written .*make room; the same command then goes on"):
+            train(recipe, tmp_path / "pairs", tmp_path / "run")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, kept)
+    assert not list((tmp_path / "run").glob("*.partial"))
+    assert "state.pt can't be written" in json.loads((tmp_path / "run/record.json").read_bytes())["cause"]
+    train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert status(tmp_path / "run") == "finished"
+
+
+@pytest.mark.parametrize("content", ['{"a": ', "[1, 2]"])
+def test_damaged_counts_of_labelling_are_named(recipe: Recipe, tmp_path: Path, content: str) -> None:
+    (tmp_path / "pairs/counts.json").write_text(content)
+    with pytest.raises(InvalidInput, match=r"counts\.json is not a JSON object"):
+        train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_group_on_both_sides_of_the_split_is_refused(recipe: Recipe, tmp_path: Path) -> None:
+    file = tmp_path / "pairs/claim.jsonl"
+    pairs = [json.loads(line) for line in file.read_text().splitlines()]
+    held_out = next(pair for pair in pairs if pair["split"] == "held-out")
+    changed = [pair | {"group": held_out["group"]} if pair["split"] == "train" else pair for pair in pairs]
+    file.write_text("".join(json.dumps(pair) + "\n" for pair in changed))
+    with pytest.raises(InvalidInput, match=r"claim\.jsonl: the group .* is in both splits"):
+        train(recipe, tmp_path / "pairs", tmp_path / "run")
+
+
+def test_without_held_out_pairs_there_are_no_held_out_figures(recipe: Recipe, tmp_path: Path) -> None:
+    file = tmp_path / "pairs/claim.jsonl"
+    pairs = [json.loads(line) for line in file.read_text().splitlines()]
+    file.write_text("".join(json.dumps(pair) + "\n" for pair in pairs if pair["split"] == "train"))
+    report = train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert report["held_out"] == {"base": {}, "trained": {}}
+    file.write_text("".join(json.dumps(pair) + "\n" for pair in pairs if pair["split"] != "train"))
+    with pytest.raises(InvalidInput, match=r"claim\.jsonl has no training pairs"):
+        train(recipe, tmp_path / "pairs", tmp_path / "other")

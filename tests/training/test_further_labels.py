@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LAY
+from label_data import LAY
 
 from encoders.labels.pairs import read_pairs, read_texts
 from encoders.labels.run import label_datasets

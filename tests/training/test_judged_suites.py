@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import LAY
+from label_data import LAY
 
 from encoders.labels.evaluated import JudgedData, read_judged_data
 from encoders.labels.pairs import Pair, Text

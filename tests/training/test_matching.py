@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -246,3 +247,20 @@ def test_checkpoints_are_found_by_name(checkpoint: Path, tmp_path: Path) -> None
     assert find_matchers(checkpoint.parents[1]) == {"one": checkpoint}
     assert find_matchers(checkpoint.parent) == {"checkpoint": checkpoint}
     assert find_matchers(tmp_path) == find_matchers(tmp_path / "none") == {}
+
+
+def test_a_text_without_a_word_is_named_before_the_run_begins(home: Path, tmp_path: Path) -> None:
+    lines = (home / "pairs/slots.jsonl").read_text().splitlines()
+    (tmp_path / "pairs").mkdir()
+    (tmp_path / "pairs/slots.jsonl").write_text(
+        "\n".join([json.dumps(json.loads(lines[0]) | {"query": "???"}), *lines[1:]])
+    )
+    with pytest.raises(InvalidInput, match=r"slots\.jsonl, pair .*: the query '\?\?\?' has no word"):
+        train_matcher(recipe_of(home), tmp_path / "pairs", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unfinished_run_is_no_network_to_rank_by(checkpoint: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(checkpoint.parent, tmp_path / "systems/one")
+    (copied / "report.json").unlink(missing_ok=True)
+    assert find_matchers(tmp_path / "systems") == {}

@@ -216,3 +216,10 @@ def test_only_the_named_tasks_are_mined(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "out").glob("*.jsonl")] == ["title.jsonl"]
     with pytest.raises(NotFound, match=r"has no pairs of letter, note$"):
         mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home", tasks=["note", "title", "letter"])
+
+
+def test_a_heading_alone_is_no_section_of_one_article() -> None:
+    told = {key: replace(text, title="", heading="Answer") for key, text in CORPUS.items()}
+    pair = replace(PAIR, positive=replace(PAIR.positive, title="", heading="Answer"))
+    (found,) = mine([pair], told, [everything], Mining())
+    assert {text.id for text in found.negatives} == {"t1", "t2", "t5"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import write
+from label_data import write
 
 from encoders.labels.evaluated import JudgedData
 from encoders.labels.guard import Guard

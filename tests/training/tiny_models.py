@@ -114,7 +114,7 @@ def write_base(
 def write_pairs(folder: Path) -> Path:
     """Queries of one word, half of them held out: the answer holds it and helps, the others stop something else."""
     found = [
-        Pair("claim", f"{split}:{word}", word, split, "c", f"{word} {asked}", (word,),
+        Pair("claim", f"{split}:{word}", f"{split} {word}", split, "c", f"{word} {asked}", (word,),
              Text(word, "", "", f"{word} help the old"),
              tuple(Text(f"no {other}", "", "", f"{other} stop the young") for other in WORDS[:8] if other != word))
         for split, asked in (("train", "stop"), ("held-out", "raise"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from encoders.labels.augment import NEIGHBOURS, Neighbours, read_neighbours, vary_pair
-from encoders.labels.pairs import Pair, Text, read_pairs
+from encoders.labels.pairs import Pair, Text, check_sides, read_pairs
 from encoders.stances import is_same
 from encoders.training.recipe import CANDIDATES, SINGLES, TRIPLETS, Recipe, Share
 from mappings.analysis.nearest import nearest
@@ -57,13 +57,14 @@ class Example:
 
 
 def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]]:
-    """The pairs of each task in the recipe, from `folder/<task>.jsonl`, on one side of the split. Raises `InvalidInput`.
+    """The pairs of each task in the recipe, from `folder/<task>.jsonl`, on one side of the split.
 
-    Where the model reads what is around a passage, negatives have it, too.
+    Where the model reads what is around a passage, negatives have it, too. Raises `InvalidInput`, also for a group that is on
+    both sides, since held-out scores would then tell what was learned by heart.
     """
     found = {}
     for task in recipe.tasks:
-        read = read_pairs(folder / f"{task}.jsonl")
+        read = check_sides(read_pairs(folder / f"{task}.jsonl"))
         pairs = surround_negatives(list(read)) if recipe.windows == "surroundings" else read
         found[task] = [pair for pair in pairs if pair.split == split]
     return found

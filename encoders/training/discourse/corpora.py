@@ -49,7 +49,7 @@ def group_documents(texts: Iterable[Text], heading: str = "", most: int = 0) -> 
     Texts without a heading have `heading`. Those without a title, any heading or a word tell nothing and are left out.
     """
     for title, group in groupby(texts, key=lambda text: text.title):
-        told = [(text.heading or heading, text.text) for text in group if title]
+        told = [(text.heading or heading, text.text) for text in group if entity_key(title)]
         kept = [(named, text) for named, text in told if split_aspect(named) and text.strip()]
         size = most or max(1, len(kept))
         for start in range(0, len(kept), size):

@@ -42,14 +42,18 @@ class GateQuery:
     gains: tuple[float, ...]
 
 
-def check(
-    model: Any, artifact: Artifact, plain: Path, pairs: Sequence[tuple[str, str]], judged: Sequence[GateQuery]
-) -> dict[str, Any]:
-    """The figures of each numeric form, split into passed and failed ones. Raises `ModelError` if fp32 fails."""
+def require_pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    """Raise `ModelError` if there are too few to compare on."""
     if len(pairs) < MIN_PAIRS:
         raise ModelError(
             f"the gate needs at least {MIN_PAIRS} real (query, passage) pairs, not {len(pairs)}", field="pairs"
         )
+
+
+def check(
+    model: Any, artifact: Artifact, plain: Path, pairs: Sequence[tuple[str, str]], judged: Sequence[GateQuery]
+) -> dict[str, Any]:
+    """The figures of each numeric form, split into passed and failed ones. Raises `ModelError` if fp32 fails."""
     reference = _Graph(artifact, plain)
     parity = reference.parity(model, pairs)
     if not parity >= PARITY:  # NaN, too

@@ -44,6 +44,7 @@ def write_artifact(
     describes the model and must have a `name`; base, licence, training, data and scores belong there, too. `pairs` are at
     least 16 real (query, passage) texts for the gate; `gate_queries` are held-out queries with judgements.
     """
+    gate.require_pairs(pairs)
     check_target(out, *([Path(checkpoint)] if isinstance(checkpoint, str | Path) else []))
     loaded = load_checkpoint(checkpoint, kind) if isinstance(checkpoint, str | Path) else checkpoint
     architecture = loaded.architecture or (Architecture.from_reading(kind, reading) if reading else Architecture(kind))

@@ -37,7 +37,7 @@ def evaluate_held_out(
 
 
 def tabulate(ranks: Mapping[str, Sequence[int]]) -> Table:
-    """`RR` and `Success@1` by task from the ranks of its answers, and their mean over tasks; none of a task without any."""
+    """`RR` and `Success@1` by task from the ranks of its answers, and their mean over tasks; nothing without any answer."""
     table: Table = {}
     for task, own in ranks.items():
         if own:
@@ -46,9 +46,10 @@ def tabulate(ranks: Mapping[str, Sequence[int]]) -> Table:
                 "RR": round(sum(1 / rank for rank in own) / len(own), 4),
                 "Success@1": round(sum(rank == 1 for rank in own) / len(own), 4),
             }
+    if not table:
+        return {}
     names = ("RR", "Success@1")
-    table["mean"] = {name: round(sum(row[name] for row in table.values()) / max(1, len(table)), 4) for name in names}
-    return table
+    return table | {"mean": {name: round(sum(row[name] for row in table.values()) / len(table), 4) for name in names}}
 
 
 def main_measure(recipe: Recipe) -> str:

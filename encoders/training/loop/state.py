@@ -14,7 +14,7 @@ import torch
 
 from encoders.training.recipe import Recipe
 from encoders.training.run_folder import CHECKPOINT, REPORT
-from mappings.errors import Conflict
+from mappings.errors import Conflict, Unavailable
 
 STATE, BEST = "state.pt", "best.pt"
 RESULTS = (REPORT, CHECKPOINT)
@@ -133,9 +133,16 @@ def _damaged(path: Path, cause: object) -> Conflict:
 
 
 def _write(path: Path, content: Any) -> None:
+    """Raises `Unavailable` where that fails, as on a full disk; what was there stays."""
     partial = path.with_suffix(".partial")
-    torch.save(content, partial)
-    partial.replace(path)
+    try:
+        torch.save(content, partial)
+        partial.replace(path)
+    except (OSError, RuntimeError) as error:  # torch's own writer raises the latter
+        partial.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or (str(error).splitlines() or [""])[0]
+        message = f"{path} can't be written ({reason}): make room; the same command then goes on from the last state"
+        raise Unavailable(message, field=path.name) from error
 
 
 def _compare(path: Path, saved: Any, identity: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from encoders.training.data.word_vectors import open_words
 from encoders.training.matching.inputs import Frequencies, WordTable
 from encoders.training.matching.matcher import Matcher, score_texts
 from encoders.training.matching.recipe import MatcherRecipe, parse_matcher_recipe
-from encoders.training.run_folder import CHECKPOINT
+from encoders.training.run_folder import CHECKPOINT, REPORT
 from encoders.words.vectors import WordVectors
 from mappings.errors import ModelError
 
@@ -49,16 +49,18 @@ def save_matcher(folder: Path, recipe: MatcherRecipe, model: Matcher, table: Wor
         "words": {"fingerprint": table.vectors.fingerprint, "dimension": table.vectors.dimension},
         "frequencies": {"passages": frequencies.passages, "words": dict(sorted(frequencies.words.items()))},
     }
-    (folder / MATCHER).write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    partial = folder / f"{MATCHER}.partial"
+    partial.write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    partial.replace(folder / MATCHER)
 
 
 def find_matchers(folder: Path) -> dict[str, Path]:
-    """The checkpoints in a folder by name: each is a folder of its own there, or in that the `checkpoint` of a run."""
+    """The checkpoints in a folder by name: each is a folder of its own there, or in that the `checkpoint` of a finished run."""
     return {
         own.name: place
         for own in sorted(folder.iterdir() if folder.is_dir() else ())
         for place in (own, own / CHECKPOINT)
-        if (place / MATCHER).is_file()
+        if (place / MATCHER).is_file() and (place is own or (own / REPORT).is_file())
     }
 
 

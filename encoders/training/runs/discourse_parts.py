@@ -24,10 +24,9 @@ from encoders.training.loop.gradients import cached_gradients
 from encoders.training.loop.optimise import LoopContext, Progress, optimise
 from encoders.training.loop.processes import ALONE
 from encoders.training.run_folder import Log, open_log
-from encoders.training.runs.discourse_setup import FINE_TUNED, PARTS, DiscourseSetup
+from encoders.training.runs.discourse_setup import ASPECT_PART, DOCUMENT_PART, ENTITY_PART, FINE_TUNED, DiscourseSetup
 from encoders.training.runs.initial import load_initial
 
-ENTITY_PART, ASPECT_PART, DOCUMENT_PART = PARTS
 SENTENCE_PART: Final = "sentences"
 ReadSentences = Callable[[Sequence[str]], Floats]
 """The vectors of sentences, shape (sentences, d)."""

@@ -32,16 +32,18 @@ from encoders.training.discourse.links import Links, link_sentences
 from encoders.training.discourse.names import NamedText
 from encoders.training.discourse.recipe import BY_WORDS, EMBEDDED, POOLED, DiscourseRecipe
 from encoders.training.discourse.sentences import SentenceTower
-from encoders.training.loop.state import check_state, make_identity
+from encoders.training.loop.state import STATE, check_state, make_identity
+from encoders.training.run_folder import REPORT
 from encoders.training.runs.initial import load_initial, silence_loaders
 from encoders.training.runs.parents import Parent, find_parents, make_ancestry, words_parent
 from encoders.training.runs.recorded import read_label_counts
 from encoders.words.vectors import WordVectors
 from mappings.clinical.reading import shipped_reader
-from mappings.errors import InvalidInput
+from mappings.errors import Conflict, InvalidInput
 
 PARTS: Final = tuple(Path(name).stem for name in (ENTITIES, ASPECTS, DOCUMENTS))
 """The folders of the states of the parts, in the order of their training."""
+ENTITY_PART, ASPECT_PART, DOCUMENT_PART = PARTS
 FINE_TUNED: Final = "fine-tuned"
 """The folder of the states of the second step."""
 
@@ -144,6 +146,9 @@ def _identify(recipe: DiscourseRecipe, inputs: Mapping[str, str], out: Path) -> 
     identities = {**dict.fromkeys(PARTS, first), FINE_TUNED: make_identity(recipe, inputs)}
     for part in (*PARTS, FINE_TUNED):
         check_state(out / part, identities[part])
+    if (out / REPORT).exists() and not (out / DOCUMENT_PART / STATE).is_file():
+        missing = f"{out} contains a finished run without its {DOCUMENT_PART}/{STATE}: train into another folder"
+        raise Conflict(missing, field="OUT")
     return identities
 
 
@@ -157,6 +162,11 @@ def _split(
         for item in group_documents(corpora[name], recipe.heading, recipe.most_passages)
     ]
     trained, held_out = split_documents(documents)
+    if held_out and not trained:
+        message = (
+            f"of all {len(held_out)} documents none is left to train on: a tenth is held out by title, and these are"
+        )
+        raise InvalidInput(message, field="documents")
     if not trained:
         raise InvalidInput("no document has a title and a heading, so there is nothing to train on", field="documents")
     return trained, held_out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -35,7 +35,7 @@ from encoders.training.runs.recorded import (
     refuse_evaluated,
     run_recorded,
 )
-from encoders.words.vectors import WordVectors
+from encoders.words.vectors import WordVectors, has_word
 from mappings.errors import InvalidInput
 
 
@@ -86,6 +86,7 @@ def _prepare(
         task = min(missing)
         raise InvalidInput(explain_unused(task, pairs[task], recipe), field=task)
     every = list(chain.from_iterable(pairs.values()))
+    _require_words(chain(every, *dev.values()))
     frequencies = Frequencies.count(
         render_text(text, False) for pair in every for text in (pair.positive, *pair.negatives)
     )
@@ -101,6 +102,18 @@ def _prepare(
         label_counts=read_label_counts(data),
         ancestry=make_ancestry([parent], recipe, identity["inputs"], seen, checked),
     )
+
+
+def _require_words(pairs: Iterable[Pair]) -> None:
+    """Raise `InvalidInput` for a text without a word, before the run begins: a network would stop at its batch."""
+    for pair in pairs:
+        texts = (render_text(text, False) for text in (pair.positive, *pair.negatives))
+        for side, text in (("query", pair.query), *(("passage", text) for text in texts)):
+            if not has_word(text):
+                raise InvalidInput(
+                    f"{pair.task}.jsonl, pair {pair.id!r}: the {side} {text!r} has no word of letters a to z or digits",
+                    field=side,
+                )
 
 
 def _run(setup: _MatcherSetup, out: Path, log: Log) -> dict[str, Any]:

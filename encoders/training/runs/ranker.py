@@ -21,7 +21,7 @@ from encoders.training.loop.precision import choose_device
 from encoders.training.loop.processes import pad_rows
 from encoders.training.recipe import SINGLES, Recipe, parse_recipe
 from encoders.training.run_folder import CHECKPOINT, REPORT
-from mappings.errors import ModelError
+from mappings.errors import InvalidInput, ModelError
 
 RANKING: Final = ("bi-encoder", "poly-encoder", "cross-encoder")
 """The kinds that rank passages."""
@@ -107,18 +107,29 @@ class RunRanker:
 
 
 def find_rankers(folder: Path) -> dict[str, Path]:
-    """The finished runs in a folder, by the name of their subfolder, whose models rank passages."""
+    """The finished runs in a folder, by the name of their subfolder, whose models rank passages. Raises `ModelError`."""
     found = {}
     for run in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if (run / CHECKPOINT / ARCHITECTURE).is_file() and (run / REPORT).is_file():
-            plan = json.loads((run / CHECKPOINT / ARCHITECTURE).read_text(encoding="utf-8"))
-            if plan.get("kind") in RANKING:
-                found[run.name] = run
+        finished = (run / CHECKPOINT / ARCHITECTURE).is_file() and (run / REPORT).is_file()
+        if finished and _kind_of(run) in RANKING:
+            found[run.name] = run
     return found
 
 
+def _kind_of(run: Path) -> str:
+    path = run / CHECKPOINT / ARCHITECTURE
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8")).get("kind"))
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelError(f"{path} is not the plan of a model: {error}", field=ARCHITECTURE) from None
+
+
 def fingerprint_run(run: Path) -> str:
-    """SHA-256 over what a run's scores depend on: the files of its checkpoint, and the recipe by which they read."""
+    """SHA-256 over what a run's scores depend on: the files of its checkpoint, and the recipe by which they read.
+
+    Raises `ModelError` for a damaged report.
+    """
+    _recipe_of(run)
     state = sha256(json.dumps(_read_report(run)["recipe"], sort_keys=True).encode())
     for file in sorted(item for item in (run / CHECKPOINT).rglob("*") if item.is_file()):
         if file.suffix in (".json", ".safetensors", ".bin"):
@@ -128,7 +139,7 @@ def fingerprint_run(run: Path) -> str:
 
 def load_ranker(run: Path) -> RunRanker:
     """The model of a run, on the device of its recipe. Raises `ModelError` for a damaged checkpoint or report."""
-    recipe = parse_recipe(_read_report(run)["recipe"], run.name)
+    recipe = _recipe_of(run)
     torch.set_num_threads(recipe.threads)
     ready = load_checkpoint(run / CHECKPOINT, cast(Kind, recipe.kind))
     ready.model.to(choose_device(recipe)).eval()
@@ -143,7 +154,7 @@ def read_recipe_of(run: Path) -> dict[str, Any]:
 def spell_run(run: Path) -> str:
     """The base of a run and how long it was, in a few words. Raises `ModelError` for a damaged report."""
     report = _read_report(run)
-    recipe = parse_recipe(report["recipe"], run.name)
+    recipe = _recipe_of(run)
     what = "pairs" if recipe.objective in SINGLES else "queries"
     return f"from {Path(recipe.base).name}, {report.get('best_step', 0)} batches of {recipe.batch} {what}"
 
@@ -152,6 +163,13 @@ def read_training(run: Path) -> dict[str, Any]:
     """What a run was trained on: `training_pairs` by task beside what labelling counted, as in the card of its model."""
     report = _read_report(run)
     return {"training_pairs": report.get("pairs", {}), **report.get("data", {})}
+
+
+def _recipe_of(run: Path) -> Recipe:
+    try:
+        return parse_recipe(_read_report(run)["recipe"], run.name)
+    except InvalidInput as error:
+        raise ModelError(f"{run / REPORT} is not the report of a run: {error.message}", field=REPORT) from None
 
 
 def _read_report(run: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from encoders.labels.guard import check_pairs_file
 from encoders.labels.pairs import Pair
 from encoders.training.data.batches import required_negatives
 from encoders.training.recipe import Recipe
-from encoders.training.run_folder import LOG, PLOT, Log, open_log, read_log
+from encoders.training.run_folder import LOG, PLOT, Log, hold_run, open_log, read_log
 from encoders.training.runs.plot import plot_loss
 from encoders.training.runs.record import RunRecord
 from mappings.errors import InvalidInput, MedleyError
@@ -24,6 +24,13 @@ def run_recorded(
     record: RunRecord, out: Path, watch: Log | None, run: Callable[[Log], dict[str, Any]]
 ) -> dict[str, Any]:
     """The report of `run`, with `record` in its folder as running, then as finished or failed."""
+    with hold_run(out):
+        return _run_recorded(record, out, watch, run)
+
+
+def _run_recorded(
+    record: RunRecord, out: Path, watch: Log | None, run: Callable[[Log], dict[str, Any]]
+) -> dict[str, Any]:
     started, name = monotonic(), record.recipe["name"]
     record.write(out)
     try:
@@ -33,8 +40,8 @@ def run_recorded(
         record.ended("finished", monotonic() - started, figures).write(out)
     except BaseException as error:  # an interrupted run is not running either
         cause = error.message if isinstance(error, MedleyError) else repr(error)
-        record.ended("failed", monotonic() - started, {"cause": cause}).write(out)
         with suppress(OSError):  # a full disk must not hide why the run failed
+            record.ended("failed", monotonic() - started, {"cause": cause}).write(out)
             _write_plot(name, out)
         raise
     return report
@@ -57,6 +64,8 @@ def refuse_evaluated(recipe: Recipe, data: Path, evaluated: Path) -> None:
 
 def explain_unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
     """Why no step of the run shows a pair of this task."""
+    if not pairs:
+        return f"{task}.jsonl has no training pairs: leave the task out of the recipe, or give some the split train"
     needed = required_negatives(recipe)
     enough = sum(len(pair.negatives) >= needed for pair in pairs)
     return (
@@ -66,9 +75,12 @@ def explain_unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
 
 
 def read_label_counts(data: Path) -> dict[str, Any]:
-    """What labelling counted and dropped, if it is stored beside the pairs."""
+    """What labelling counted and dropped, if it is stored beside the pairs. Raises `InvalidInput` for a damaged file."""
     path = data / "counts.json"
-    return dict(orjson.loads(path.read_bytes())) if path.is_file() else {}
+    try:
+        return dict(orjson.loads(path.read_bytes())) if path.is_file() else {}
+    except (ValueError, TypeError):
+        raise InvalidInput(f"{path} is not a JSON object: remove it, or label again", field="counts.json") from None
 
 
 def _write_plot(name: str, out: Path) -> None:

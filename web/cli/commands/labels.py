@@ -99,6 +99,7 @@ def words(labels: Path, out: Path, as_json: bool, **chosen: int) -> None:
     """Train fastText vectors on the corpora in LABELS and write them to OUT, a file such as words.npz."""
     from encoders.words.fasttext import VectorTraining, train_words
 
+    out.parent.mkdir(parents=True, exist_ok=True)  # before the training, which takes minutes
     vectors, count = train_words(labels, VectorTraining(**chosen))
     vectors.save(out)
     known = {"words": count, "vocabulary": len(vectors.words), "dimension": vectors.dimension}

@@ -137,11 +137,29 @@ def mine(
             raise InvalidInput("--first ranks by words alone: leave out --encoder", field="encoder")
         from evaluation.baselines.candidates import mine_candidates
 
-        show(mine_candidates(labels, out, Mining(count=first, depth=depth, best=True), tasks), as_json)
+        mined = mine_candidates(labels, out, Mining(count=first, depth=depth, best=True), tasks)
+        show(mined, as_json)
+        _warn_of_lonely(out, mined)
         return
     medley = open_medley()
     model = medley.models.encoder(encoder) if encoder else None
-    show(mine_folder(labels, out, medley.settings.home / "mining", model, tasks=tasks), as_json)
+    mined = mine_folder(labels, out, medley.settings.home / "mining", model, tasks=tasks)
+    show(mined, as_json)
+    _warn_of_lonely(out, mined)
+
+
+def _warn_of_lonely(out: Path, mined: Mapping[str, int]) -> None:
+    """Say of which tasks some pairs got no negative: a recipe that needs some leaves these out."""
+    from encoders.labels.pairs import read_pairs
+
+    for task, count in mined.items():
+        lonely = sum(not (pair.negatives or pair.stance) for pair in read_pairs(out / f"{task}.jsonl"))
+        if lonely:
+            click.echo(
+                f"{task}: {lonely:,} of {count:,} pairs have no negative: all that was found for them answers them, or has "
+                "title and heading of an answer",
+                err=True,
+            )
 
 
 @click.command()
