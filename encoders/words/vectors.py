@@ -7,6 +7,7 @@ its n-grams' vectors (their equation 2, divided by the number of parts as in the
 from __future__ import annotations
 
 import re
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
@@ -28,13 +29,20 @@ MOST_CHARACTERS: Final = 64
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, in lowercase: letters and digits, also joined by hyphens or apostrophes."""
-    return _WORD.findall(text.lower())
+    """The words of a text, in lowercase and without accents: letters and digits, also joined by hyphens or apostrophes."""
+    return _WORD.findall(_plain(text))
 
 
 def has_word(text: str) -> bool:
     """Whether a text has a word as `split_words` finds them."""
-    return _WORD.search(text.lower()) is not None
+    return _WORD.search(_plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    """In lowercase; "Sjögren" and "Sjogren" are one name."""
+    if text.isascii():
+        return text.lower()
+    return "".join(sign for sign in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(sign))
 
 
 class WordVectors:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoders.words.vectors import WordVectors, hash_ngram, ngrams_of, split_words
+from encoders.words.vectors import WordVectors, has_word, hash_ngram, ngrams_of, split_words
 from mappings.errors import ModelError
 
 WORDS = ["fever", "cough"]
@@ -27,6 +27,8 @@ def some_vectors(buckets: int = 50) -> WordVectors:
 def test_words_are_letters_and_digits_in_lowercase() -> None:
     assert split_words("IL-6 in Alzheimer's; 2.5 mg (p53).") == ["il-6", "in", "alzheimer's", "2", "5", "mg", "p53"]
     assert split_words("--- 漢字") == []
+    assert split_words("Sjögren's, Guillain-Barré, 10² mg") == ["sjogren's", "guillain-barre", "10", "mg"]
+    assert (has_word("É"), has_word("漢字 —")) == (True, False)
 
 
 def test_n_grams_are_of_the_word_in_brackets() -> None:
