@@ -141,11 +141,11 @@ def _install(trust: bool, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Show which parts are on the cluster; exit with 1 unless all are ready."""
     from search.engines.opensearch.plugin.installation import PluginInstallation
-    from search.engines.opensearch.plugin.lifecycle import servers
+    from search.engines.opensearch.plugin.lifecycle import model_servers
 
     place = _place()
     cluster, plan = place.cluster(), place.plan()
-    parts, used = PluginInstallation(cluster, plan).status(), servers(cluster, plan)
+    parts, used = PluginInstallation(cluster, plan).status(), model_servers(cluster, plan)
     rows = [[item.what, item.name, item.state] for item in parts]
     report = {"parts": [asdict(item) for item in parts], "servers": used}
     show(report, as_json, lambda: text_table(["what", "name", "state"], rows) + _other_server(used, plan))

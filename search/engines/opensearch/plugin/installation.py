@@ -25,7 +25,7 @@ from search.engines.opensearch.plugin.resources import (
     mark,
     search_pipeline,
 )
-from search.engines.opensearch.plugin.templates import applies, check_template
+from search.engines.opensearch.plugin.templates import check_template, template_applies
 from search.engines.opensearch.plugin.trust import NO_TRUST, Trust, explain_refusal, notes_in
 
 Action = Literal["made", "replaced", "unchanged", "removed", "kept", "mended"]
@@ -240,7 +240,9 @@ class PluginInstallation:
         if there != _described(self._wanted(models, dimension)[document.what]):
             return "outdated"
         # Someone may have put another template before ours since it was installed.
-        return "ready" if document.what != "index template" or applies(self._cluster, self._plan) else "overruled"
+        return (
+            "ready" if document.what != "index template" or template_applies(self._cluster, self._plan) else "overruled"
+        )
 
     def _description(self, document: _Document) -> str | None:
         """The description of what is there; "" if it has none, None if nothing is there."""

@@ -49,7 +49,7 @@ def remove(cluster: Cluster, plan: PluginPlan) -> list[Change]:
     return [*changes, *(Change("cluster setting", name, "removed") for name in settings)]
 
 
-def servers(cluster: Cluster, plan: PluginPlan) -> list[str]:
+def model_servers(cluster: Cluster, plan: PluginPlan) -> list[str]:
     """The model servers that the installed models of the plan's kind use, sorted: one, unless it is half installed."""
     names = {plan.model(step) for step in STEPS}
     return sorted(

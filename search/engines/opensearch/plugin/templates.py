@@ -14,14 +14,14 @@ def gets_template(cluster: Cluster, plan: PluginPlan, index: str) -> bool:
     return bool(settings.get("default_pipeline") == plan.name)
 
 
-def applies(cluster: Cluster, plan: PluginPlan) -> bool:
+def template_applies(cluster: Cluster, plan: PluginPlan) -> bool:
     """Whether new indexes of the plan's own pattern get its template, and not another one that is put before it."""
     return gets_template(cluster, plan, plan.indexes.replace("*", "1"))
 
 
 def check_template(cluster: Cluster, plan: PluginPlan) -> None:
     """Raise `Conflict` if another template is put before the plan's for its own pattern."""
-    if not applies(cluster, plan):
+    if not template_applies(cluster, plan):
         raise Conflict(
             f"another index template is put before ours for {plan.indexes}, so new indexes would not be read: choose a --priority "
             f"above {plan.priority}, or another --pattern",
