@@ -46,7 +46,7 @@ NUMBERS = {
     "threads": NumberRange(1, 1024, whole=True),
     "seed": NumberRange(whole=True),
 }
-TASK_NUMBERS = {"take": COUNT, "repeat": POSITIVE_COUNT, "window": COUNT, "most": COUNT, "context": SHARE}
+TASK_NUMBERS = {"take": POSITIVE_COUNT, "repeat": POSITIVE_COUNT, "window": COUNT, "most": COUNT, "context": SHARE}
 TEXTS = ("name", "base", "teacher", "teacher_form", "prior")
 CANDIDATES = ("listwise", "pointwise", "two-class")
 """Objectives over a query's own candidates, which need negatives."""
@@ -181,6 +181,8 @@ class Recipe:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, tuple(OBJECTIVES))  # a tuple, because an unhashable value has no key
         check_choice("objective", self.objective, OBJECTIVES[self.kind], f" for a {self.kind}")
+        if not self.name:
+            raise InvalidInput("name is empty; runs and their rows are called by it", field="name")
         if not self.tasks:
             raise InvalidInput("a recipe names at least one task under [tasks]", field="tasks")
         for name, choices in CHOICES.items():

@@ -13,7 +13,7 @@ from mappings.analysis.words import tokens
 from mappings.documents import Document, Section
 from mappings.indexes import TEXT
 from search.protocols import IndexEntry, LegsRequest
-from search.query import Query
+from search.query import LexicalQuery, Query
 from search.understanding.understand import understand
 
 pytestmark = pytest.mark.opensearch
@@ -103,3 +103,37 @@ def test_both_engines_give_the_same_scores_in_the_same_order(cluster, tmp_path):
             scores = [[item.score for item in ranking] for ranking in (first, second)]
             assert scores[0] == pytest.approx(scores[1], rel=2e-5, abs=2e-4)
         assert answers[0].total == answers[1].total
+
+
+CLOSE = [(f"small{number}", 0.00003 * 2**number) for number in range(6)]
+"""Words of so little weight that all of them add less to a score than a hundredth of what another word gives."""
+
+
+def close_entries() -> list[IndexEntry]:
+    """Of passages of one length 64 that score a little more than 24 others, to which their titles add more than that.
+
+    300 others are without the words.
+    """
+    texts = {f"d{number:02}": (f"Heart {'rest ' * 9}", ["rest"] * 20) for number in range(24)}
+    for number in range(24, 88):
+        words = ["heart", *(word for bit, (word, _) in enumerate(CLOSE) if number >> bit & 1)]
+        texts[f"d{number:02}"] = ("", words + ["rest"] * (30 - len(words)))
+    texts |= {f"e{number:03}": ("", ["rest"] * 30) for number in range(300)}
+    made = []
+    for name, (title, words) in texts.items():
+        document = Document(name, title, (Section("", f"None here. Only {' '.join(words)}."),), frozenset({"public"}))
+        made.append(IndexEntry(name, 1, document.labels, {}, passages(document, 1, COLLECTION), {}))
+    return made
+
+
+def test_the_first_are_first_also_where_what_titles_add_decides(cluster, tmp_path):
+    """The engine finds hits by the greater of two scores, of which a title's hundredth can lift more than are fetched."""
+    lexical = LexicalQuery((("heart", 1.0), *CLOSE))
+    found = []
+    for backend in (embedded(tmp_path), cluster[0]):
+        index = backend.index(close_entries(), publish=False).index
+        found.append(backend.engine.legs(LegsRequest(index, lexical, {}, EVERYBODY, 5)).rankings["bm25"])
+    assert [item.document for item in found[0]] == [f"d{number:02}" for number in range(5)]
+    assert [(item.document, item.score) for item in found[1]] == [
+        (item.document, pytest.approx(item.score, rel=2e-5, abs=2e-4)) for item in found[0]
+    ]

@@ -159,6 +159,10 @@ def test_impossible_runs_are_refused_before_they_begin(home: Path, tmp_path: Pat
     )
     with pytest.raises(InvalidInput, match=unfilled):
         train(recipe_of(home, BI, batch=512), home / "pairs", tmp_path)
+    with pytest.raises(
+        InvalidInput, match=r"0 of them with 99 negatives or more: .* mine more, set negatives below 99, or"
+    ):
+        train(recipe_of(home, BI, negatives=99), home / "pairs", tmp_path)
     bare = [replace(pair, task="rare", negatives=()) for pair in read_pairs(home / "pairs/claim.jsonl")]
     write_lines(tmp_path / "two/rare.jsonl", bare)
     shutil.copy(home / "pairs/claim.jsonl", tmp_path / "two")

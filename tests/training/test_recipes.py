@@ -71,6 +71,7 @@ def test_of_two_changes_of_a_setting_the_last_counts() -> None:
         ("steps=3\nbatch=4", "steps", "steps is '3.nbatch=4'; it must be an integer"),
         ("steps=", "steps", "steps is ''; it must be an integer"),
         ("batch=0", "batch", "batch is 0"),
+        ("name=", "name", "name is empty"),
     ],
 )
 def test_a_wrong_change_is_named(change: str, field: str, said: str) -> None:
@@ -104,6 +105,7 @@ LONGFORMER: dict[str, Any] = {
         ({"colour": "red"}, "colour"),
         ({"tasks": {"a": {"takes": 3}}}, "takes"),
         ({"tasks": {"a": {"window": -1}}}, "window"),
+        ({"tasks": {"a": {"take": 0}}}, "take"),
         ({"batch": "eight"}, "batch"),
         ({"learning_rate": 0}, "learning_rate"),
         ({"negatives": 0}, "negatives"),

@@ -67,10 +67,11 @@ def explain_unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
     if not pairs:
         return f"{task}.jsonl has no training pairs: leave the task out of the recipe, or give some the split train"
     needed = required_negatives(recipe)
+    fewer = f"mine more, set negatives below {needed}" if needed > 1 else "mine more"
     enough = sum(len(pair.negatives) >= needed for pair in pairs)
     return (
         f"{task}.jsonl has {len(pairs)} training pairs, {enough} of them with {needed} negatives or more: "
-        f"they do not fill one batch of {recipe.batch}; mine more, or leave the task out of the recipe"
+        f"they do not fill one batch of {recipe.batch}; {fewer}, or leave the task out of the recipe"
     )
 
 

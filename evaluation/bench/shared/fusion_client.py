@@ -58,12 +58,10 @@ class ClientSetup:
 
         def hybrid(item: EncodedQuestion) -> list[str]:
             restriction = compiler.restriction(item.request(self.index))
-            legs = (
-                compiler.lexical(item.understood.lexical, restriction, DEPTH),
-                compiler.dense("dense", item.vector, restriction, DEPTH),
-            )
-            both = {"hybrid": {"pagination_depth": DEPTH, "queries": [leg["query"] for leg in legs]}}
-            body = legs[0] | {"track_total_hits": True, "query": both}
+            words = compiler.scoring(item.understood.lexical, restriction)
+            vectors = compiler.dense("dense", item.vector, restriction, DEPTH)
+            both = {"hybrid": {"pagination_depth": DEPTH, "queries": [words, vectors["query"]]}}
+            body = vectors | {"track_total_hits": True, "query": both}
             path = f"/{description.physical}/_search"
             hits = engine.cluster.read("POST", path, body, {"search_pipeline": self.pipeline})["hits"]["hits"]
             return [hit["fields"]["passage"][0] for hit in hits]

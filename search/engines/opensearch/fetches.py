@@ -1,9 +1,9 @@
-"""Bodies of searches that fetch by id, or count: passages, fields, what proves something, the values of a field."""
+"""Bodies of searches that fetch by id, page by page, or count: passages, fields, proofs, entries, values of a field."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from mappings.documents import Access
 from search.engines.codec import encodable
@@ -65,6 +65,42 @@ def counted_values(field: str, access: Access, withheld: Sequence[str]) -> Body:
     return {"size": 0, "query": {"bool": first | without}, "aggs": {VALUES: {"terms": counted}}}
 
 
+def index_counts() -> Body:
+    """The number of entries of each kind, and the last commit."""
+    return {
+        "size": 0,
+        "track_total_hits": True,
+        "aggs": {"kinds": {"terms": {"field": "kind"}}, "commit": {"max": {"field": "commit"}}},
+    }
+
+
+def last_commit() -> Body:
+    """The number of the last commit."""
+    mark = {"term": {"kind": "commit"}}
+    return {"size": 0, "track_total_hits": False, "query": mark, "aggs": {"commit": {"max": {"field": "commit"}}}}
+
+
+def page(query: Mapping[str, Any], source: Mapping[str, Any], size: int, after: Sequence[Any] = ()) -> Body:
+    """One page of all entries that match `query`, in index order, from behind the sort values `after`."""
+    return {"size": size, "query": query, "_source": source, "sort": ["passage", "row"], **_search_after(after)}
+
+
+def entries_of(documents: Sequence[str], size: int, after: Sequence[Any] = ()) -> Body:
+    """One page of the numbers from which the ids of all entries of these documents are built."""
+    return {
+        "size": size,
+        "_source": False,
+        "docvalue_fields": ["document", "version", "ordinal", "row"],
+        "query": {"bool": {"filter": [{"terms": {"document": documents}}]}},
+        "sort": ["passage", "row"],
+        **_search_after(after),
+    }
+
+
 def _fetch(name: str, values: Sequence[str], kind: str, access: Access, fields: Sequence[str]) -> Body:
     clauses = [{"terms": {name: list(map(encodable, values))}}, {"term": {"kind": kind}}, visible_to(access)]
     return {"size": len(values), "_source": {"includes": list(fields)}, "query": {"bool": {"filter": clauses}}}
+
+
+def _search_after(after: Sequence[Any]) -> Body:
+    return {"search_after": list(after)} if after else {}

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from mappings.errors import Conflict, InvalidInput, NotFound
 from search.engines.names import check_collection, index_name, split_index
-from search.engines.opensearch import queries
+from search.engines.opensearch import fetches
 from search.engines.opensearch.client import WHOLE, Cluster
 from search.engines.opensearch.description import OpenSearchIndexDescription, read_description
 from search.engines.opensearch.legs import Spread
@@ -135,7 +135,7 @@ class Indexes:
         """The source of every entry that matches, page by page."""
         after: Sequence[Any] = ()
         while True:
-            hits = self.search(index, queries.page(query, source, _PAGE, after))["hits"]["hits"]
+            hits = self.search(index, fetches.page(query, source, _PAGE, after))["hits"]["hits"]
             yield from (hit["_source"] for hit in hits)
             if len(hits) < _PAGE:
                 return
@@ -143,7 +143,7 @@ class Indexes:
 
     def _read_meta(self, index: str) -> IndexMeta:
         description = self.describe(index)
-        counted = self.search(description, queries.index_counts())["aggregations"]
+        counted = self.search(description, fetches.index_counts())["aggregations"]
         kinds = {item["key"]: int(item["doc_count"]) for item in counted["kinds"]["buckets"]}
         passages, documents = kinds.get("passage", 0), kinds.get("document", 0)
         rows = passages + kinds.get("row", 0)

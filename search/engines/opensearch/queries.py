@@ -44,6 +44,9 @@ OVERSAMPLED: Final = 2.0
 WINDOW: Final = 10_000
 """Most hits of one search: `index.max_result_window`, and the largest `k`."""
 
+_MOST_SLACK: Final = 0.02
+"""More slack takes more hits than are saved by it: over 44,169 abstracts .01 takes 4 hits more than the 100 that are wanted."""
+
 HOLDERS: Final = " holders"
 """The name of the search for the documents that hold the query."""
 
@@ -75,9 +78,28 @@ class OpenSearchQueryCompiler:
         }
 
     def lexical(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
-        """The BM25 leg: what the query scores in `content` or in the title alone, and again in the heading."""
+        """The BM25 leg: the best by `scoring`, but for passages within `slack` of the last one.
+
+        Where there is slack, the greater of the scores of content and title alone finds the hits, and `scoring` orders them:
+        the engine skips what can't be among the best of either only where nothing is added to the greater one.
+        """
+        if not self.slack(query):
+            return _page(limit, self.scoring(query, restriction))
+        both = [_any_of(clauses, restriction) for clauses in self._competing(query)]
+        found = {"dis_max": {"queries": both, "tie_breaker": 0.0}}
+        again = {"rescore_query": self.scoring(query, ()), "query_weight": 0.0, "rescore_query_weight": 1.0}
+        return _page(limit, found) | {"rescore": {"window_size": limit, "query": again}}
+
+    def scoring(self, query: LexicalQuery, restriction: Sequence[Body]) -> Body:
+        """What the query scores in `content` or in the title alone, and again in the heading."""
         every = [_constant(_FIRST, 1.0)] if query.everything else []
-        return _page(limit, _any_of([*self._scored(query), *every], restriction))
+        return _any_of([*self._scored(query), *every], restriction)
+
+    def slack(self, query: LexicalQuery) -> float:
+        """By which share of the last hit's score a passage that is no hit of the BM25 leg can exceed it."""
+        adds = "heading" in self._boosts or query.keywords or query.everything
+        _, share = title_weights(self._boosts.get("title", 0.0))
+        return share if share <= _MOST_SLACK and query.terms and not adds else 0.0
 
     def holders(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
         """The passages that hold a form of everything wanted, and those of named documents, with their BM25 scores."""
@@ -109,14 +131,20 @@ class OpenSearchQueryCompiler:
         found: list[Body] = [{"bool": {"filter": self._holding(query, names)}}] if query.wanted else []
         return {"bool": {"should": found + _named(query), "minimum_should_match": 1}}
 
-    def _scored(self, query: LexicalQuery) -> list[Body]:
-        terms, (groups, rest) = summed(query.terms), grouped(query)
+    def _competing(self, query: LexicalQuery) -> tuple[list[Body], list[Body]]:
+        """What the query scores in `content`, and in the title alone."""
+        groups, rest = grouped(query)
         clauses = _terms("content", rest) + _phrases(summed(query.phrases))
         either = ([_any_of(_terms("content", group.terms)), *_phrases(group.phrases)] for group in groups)
         clauses += [{"dis_max": {"queries": queries}} for queries in either]
+        weight, _ = title_weights(self._boosts.get("title", 0.0))
+        return clauses, _terms("title_words", summed(query.terms), weight)
+
+    def _scored(self, query: LexicalQuery) -> list[Body]:
+        terms, (clauses, titles) = summed(query.terms), self._competing(query)
         if "title" in self._boosts and query.terms:
-            weight, share = title_weights(self._boosts["title"])
-            both = [_any_of(clauses), _any_of(_terms("title_words", terms, weight))]
+            _, share = title_weights(self._boosts["title"])
+            both = [_any_of(clauses), _any_of(titles)]
             clauses = [{"dis_max": {"queries": both, "tie_breaker": share}}]
         clauses += _terms("heading_words", terms, self._boosts.get("heading", 0.0))
         keywords = [_constant({"term": {name: encodable(value)}}, weight) for name, value, weight in query.keywords]
@@ -196,45 +224,9 @@ def multi_search(index: OpenSearchIndexDescription, request: LegsRequest, bodies
     return [line for name, body in bodies.items() for line in (lexical if name in (BM25, HOLDERS) else header, body)]
 
 
-def index_counts() -> Body:
-    """The number of entries of each kind, and the last commit."""
-    return {
-        "size": 0,
-        "track_total_hits": True,
-        "aggs": {"kinds": {"terms": {"field": "kind"}}, "commit": {"max": {"field": "commit"}}},
-    }
-
-
-def last_commit() -> Body:
-    """The number of the last commit."""
-    mark = {"term": {"kind": "commit"}}
-    return {"size": 0, "track_total_hits": False, "query": mark, "aggs": {"commit": {"max": {"field": "commit"}}}}
-
-
-def page(query: Mapping[str, Any], source: Mapping[str, Any], size: int, after: Sequence[Any] = ()) -> Body:
-    """One page of all entries that match `query`, in index order, from behind the sort values `after`."""
-    return {"size": size, "query": query, "_source": source, "sort": ["passage", "row"], **_search_after(after)}
-
-
-def entries_of(documents: Sequence[str], size: int, after: Sequence[Any] = ()) -> Body:
-    """One page of the numbers from which the ids of all entries of these documents are built."""
-    return {
-        "size": size,
-        "_source": False,
-        "docvalue_fields": ["document", "version", "ordinal", "row"],
-        "query": {"bool": {"filter": [{"terms": {"document": documents}}]}},
-        "sort": ["passage", "row"],
-        **_search_after(after),
-    }
-
-
 def visible_to(access: Access) -> Body:
     """The filter clause for the caller's access."""
     return {"terms": {"labels": sorted(map(encodable, access.labels))}}
-
-
-def _search_after(after: Sequence[Any]) -> Body:
-    return {"search_after": list(after)} if after else {}
 
 
 def _range(item: Range, column: str, kind: FieldType) -> Body:

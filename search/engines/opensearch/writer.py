@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from mappings.errors import MedleyError, NotFound
-from search.engines.opensearch import queries
+from search.engines.opensearch import fetches
 from search.engines.opensearch.admin import Admin, Lease
 from search.engines.opensearch.bulk import Action, send
 from search.engines.opensearch.client import WHOLE, Cluster
@@ -103,7 +103,7 @@ class OpenSearchWriter:
 def _last_commit(cluster: Cluster, index: OpenSearchIndexDescription) -> int:
     # Entries that an earlier writer left unrefreshed become visible, so the lookups before a removal miss nothing.
     cluster.write("POST", f"/{index.physical}/_refresh")
-    answer = cluster.read("POST", f"/{index.physical}/_search", queries.last_commit())
+    answer = cluster.read("POST", f"/{index.physical}/_search", fetches.last_commit())
     return int(answer["aggregations"]["commit"]["value"] or 0)
 
 
@@ -125,7 +125,7 @@ def _entries(
 ) -> Iterator[dict[str, list[Any]]]:
     after: Sequence[Any] = ()
     while True:
-        body = queries.entries_of(documents, _PAGE, after)
+        body = fetches.entries_of(documents, _PAGE, after)
         path = f"/{index.physical}/_search"
         hits = cluster.read("POST", path, body, WHOLE, timeout=60.0)["hits"]["hits"]
         yield from (hit["fields"] for hit in hits)

@@ -18,7 +18,8 @@ from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.cohorts.bodies import DAY, DOCUMENT, EVERY, NAME, PatientBodies
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.errors import checked
-from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, last_commit
+from search.engines.opensearch.fetches import last_commit
+from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler
 from search.engines.patients import Mask, MaskCache, choose
 from search.memory.cache import Cache
 from search.protocols import ALONE, PatientDocuments, PatientsAnswer, PatientsRequest

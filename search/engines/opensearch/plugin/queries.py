@@ -16,7 +16,7 @@ _ON_FIELDS: Final = frozenset({"term", "match_phrase"})
 
 def lexical_query(query: LexicalQuery, boosts: Mapping[str, float]) -> dict[str, Any]:
     """What a search of a Medley index asks in its lexical leg, for the plug-in's fields; `boosts` as the kind has them."""
-    body = OpenSearchQueryCompiler({}, boosts).lexical(query, (), 1)["query"]
+    body = OpenSearchQueryCompiler({}, boosts).scoring(query, ())
     found = _moved(body)
     return found if isinstance(found, dict) else {}
 
