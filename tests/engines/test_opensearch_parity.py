@@ -1,6 +1,7 @@
 """Our analysis and the cluster's give the same words, and both engines the same ranking."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from mappings.analysis.passages import passages
 from mappings.analysis.words import tokens
 from mappings.documents import Document, Section
 from mappings.indexes import TEXT
+from search.engines.opensearch.engine import OpenSearchEngine
 from search.protocols import IndexEntry, LegsRequest
 from search.query import LexicalQuery, Query
 from search.understanding.understand import understand
@@ -126,13 +128,20 @@ def close_entries() -> list[IndexEntry]:
     return made
 
 
-def test_the_first_are_first_also_where_what_titles_add_decides(cluster, tmp_path):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_the_first_are_first_also_where_what_titles_add_decides(cluster, tmp_path, shards):
     """The engine finds hits by the greater of two scores, of which a title's hundredth can lift more than are fetched."""
+    kind = replace(COLLECTION, shards=shards)
+    ours, theirs = (
+        embedded(tmp_path),
+        replace(cluster[0], engine=OpenSearchEngine(cluster[0].engine.cluster, lambda _: kind)),
+    )
     lexical = LexicalQuery((("heart", 1.0), *CLOSE))
     found = []
-    for backend in (embedded(tmp_path), cluster[0]):
+    for backend in (ours, theirs):
         index = backend.index(close_entries(), publish=False).index
         found.append(backend.engine.legs(LegsRequest(index, lexical, {}, EVERYBODY, 5)).rankings["bm25"])
+    assert theirs.engine.describe(index).shards == shards
     assert [item.document for item in found[0]] == [f"d{number:02}" for number in range(5)]
     assert [(item.document, item.score) for item in found[1]] == [
         (item.document, pytest.approx(item.score, rel=2e-5, abs=2e-4)) for item in found[0]
