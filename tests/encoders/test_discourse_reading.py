@@ -11,7 +11,8 @@ pytest.importorskip("onnx", reason="the train extra is not installed")
 
 from discourse_model import WIDTH, write_discourse_model
 
-from encoders.discourse.encoder import DiscourseEncoder
+from encoders.discourse.artifact import NAMES
+from encoders.discourse.encoder import DiscourseEncoder, write_names
 from encoders.discourse.reading import FLAGS, MOST_SENTENCES, MOST_WORDS, read_sentences
 from encoders.discourse.slots import split_aspect
 from encoders.pooling import unit
@@ -54,3 +55,11 @@ def test_a_query_is_the_entity_beside_the_mean_of_the_aspects(tmp_path: Path) ->
     alone = np.concatenate([np.zeros(WIDTH), treatment])
     np.testing.assert_allclose(encoder.encode_query("", "treatment"), unit(alone[None])[0], atol=1e-5)
     assert not encoder.encode_query(" ", "&").any()
+
+
+def test_a_known_entity_has_its_own_vector_and_another_that_of_its_mention(tmp_path: Path) -> None:
+    artifact = write_discourse_model(tmp_path / "model")
+    write_names(artifact.folder / NAMES, ("gout",), np.full((1, WIDTH), 0.5, np.float32))
+    encoder = DiscourseEncoder(artifact)
+    assert encoder.encode_entity(" Gout ").tolist() == [0.5] * WIDTH
+    assert not np.allclose(encoder.encode_entity("asthma"), 0.5)

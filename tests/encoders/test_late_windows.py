@@ -194,3 +194,9 @@ def test_the_tokens_of_a_span_end_within_it() -> None:
     assert span_tokens(offsets, 4, 9) == (1, 3)
     assert span_tokens(offsets, 6, 9) == (2, 3)
     assert span_tokens(offsets, 12, 20) == (0, 0)
+
+
+def test_what_is_spare_is_shared_by_both_sides() -> None:
+    assert cut_around(100, 40, 50, 30) == slice(30, 60)
+    assert cut_around(100, 5, 10, 30) == slice(0, 30)
+    assert cut_around(100, 90, 95, 30) == slice(70, 100)

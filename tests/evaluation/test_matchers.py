@@ -44,8 +44,9 @@ def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def make_task() -> Task:
-    documents = [Document(id=key, title="", sections=(Section("", text),)) for key, text in TEXTS.items()]
+def make_task(**more: str) -> Task:
+    texts = TEXTS | more
+    documents = [Document(id=key, title="", sections=(Section("", text),)) for key, text in texts.items()]
     questions = (Question("q", entity="gout", aspect="cause"), Question("r", entity="pain", aspect="cause"))
     corpus = Corpus("small", "articles", lambda: documents)
     return Task("small", corpus, questions, {"q": {"b": 1}, "r": {"c": 1}}, ("Success@1",), candidates=3, leads=True)
@@ -68,6 +69,13 @@ def test_each_network_ranks_the_chosen_passages_of_each_question(nets: Path) -> 
         )
     )
     assert found["drmm"]["q"] == sorted(scores, key=lambda key: (-scores[key], key))
+
+
+def test_passages_without_a_word_come_last(nets: Path) -> None:
+    chosen = {"q": frozenset("abef"), "r": frozenset("ef")}
+    found = dict(matchers.rank_matchers(make_task(e="**", f="-"), nets, chosen))
+    for run in found.values():
+        assert (run["q"][2:], set(run["q"][:2]), run["r"]) == (["e", "f"], {"a", "b"}, ["e", "f"])
 
 
 def test_a_folder_without_networks_is_named_and_so_is_a_missing_extra(tmp_path: Path, monkeypatch) -> None:

@@ -88,7 +88,7 @@ Each cell has Success@1 / AP.
 - ¹ other words
 - ² ours: row 'bm25, entity + aspect' of `medley evaluate medquad`, 1,000 queries
 - ³ zero-shot
-- ⁴ ours: row 'bi zero-shot, entity + aspect' of `medley evaluate medquad --queries 10`, 10 queries (fixed sample of 1,000)
+- ⁴ ours: row 'bi-zero-shot, entity + aspect' of `medley evaluate medquad --queries 10`, 10 queries (fixed sample of 1,000)
 - ⁵ ours: row 'bi, entity + aspect' of `medley evaluate medquad`, 1,000 queries; trained on other documents
 - ⁶ ours: row 'dense, entity + aspect' of `medley evaluate medquad`, 1,000 queries; made with medley-biencoder (0123456789ab)
 
@@ -121,7 +121,7 @@ REPORTS = (
         "command": "medley evaluate medquad --queries 10",
         "rows": [
             row("bm25, entity + aspect", Success_1=0.9, AP=0.9),
-            row("bi zero-shot, entity + aspect", Success_1=0.5, AP=0.6),
+            row("bi-zero-shot, entity + aspect", Success_1=0.5, AP=0.6),
         ],
     },
     {
@@ -322,7 +322,7 @@ LANDS = (
     ("CLAIMS", "ranking", "claims", "medley-crossencoder", "Bio+Clinical BERT (20,50)", 6),
     ("CLAIMS", "candidates", "claims", "minilm, reading B", "Bio+Clinical BERT, MED, reading B", 5),
     ("CAPR", "MedQuAD", "medquad", "capr-bi-shared, entity + aspect", "Bi-encoder, shared", 5),
-    ("CAPR", "MedQuAD", "medquad", "capr-cross zero-shot, entity + aspect", "Cross-encoder", 5),
+    ("CAPR", "MedQuAD", "medquad", "capr-cross-zero-shot, entity + aspect", "Cross-encoder", 5),
     ("RADIOLOGY", "two folds of Indiana's findings", "radiology", "2-fold radiology-triplet", "SBERT, HS, MB (128), 2-fold", 5),
     ("RADIOLOGY", "two folds of Indiana's findings", "radiology", "2-fold radiology-triplet-512", "SBERT, HS, MB (512), 2-fold", 5),
     ("RADIOLOGY", "across collections, measured on Indiana", "radiology", "across", "SBERT, trained on NIH", 5),
@@ -359,4 +359,4 @@ def test_a_paper_names_runs_by_shipped_recipes() -> None:
 
 def test_a_recipe_is_looked_up_in_each_way_of_training(invented: Paper) -> None:
     names = [part.recipes(item) for _, part, item in iterate_rows(invented)]
-    assert names[:4] == [["BM25"], ["bi zero-shot", "bi"], ["large zero-shot", "large"], []]
+    assert names[:4] == [["BM25"], ["bi-zero-shot", "bi"], ["large-zero-shot", "large"], []]

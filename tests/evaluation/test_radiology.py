@@ -22,6 +22,7 @@ from evaluation.suite import SuiteOptions
 from evaluation.suites.radiology import crossfit
 from evaluation.suites.radiology import judgements as radiology
 from evaluation.suites.radiology.judgements import FindingJudgements, FindingQuery
+from evaluation.suites.radiology.suite import _rows as rows_of
 from mappings.datasets.indiana_cxr import ChestReport
 from mappings.errors import InvalidInput, MedleyError
 from search.settings import Settings
@@ -38,6 +39,38 @@ TEXTS = ("No effusion.", "Small effusion.", "Large effusion and scarring.", "Cle
 def settings(tmp_path: Path) -> Settings:
     data = radiology_reports.write(tmp_path / "data")
     return replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none", data=data)
+
+
+def test_a_concept_is_a_query_from_ten_sentences_on() -> None:
+    found = [
+        list(label_sentences([ChestReport(str(item), f"Small effusion number {item}.", "") for item in range(count)]))
+        for count in (9, 10)
+    ]
+    assert [item.concept for item in radiology.judge(found[1]).queries] == [Concept("pleural effusion", True)]
+    with pytest.raises(InvalidInput):
+        radiology.judge(found[0])
+
+
+def test_recall_is_of_the_first_hundred() -> None:
+    marks = np.array([False] * 99 + [True, True])
+    query = FindingQuery(Concept("pleural effusion", True), 1, marks, np.ones(101, bool))
+    found = radiology.measure(FindingJudgements(("x",) * 101, (query,)), lambda _: -np.arange(101.0)[None])
+    assert found["R@100"] == pytest.approx([0.5])
+
+
+def test_rows_are_of_all_positive_and_negative_queries() -> None:
+    marks = np.array([True, False])
+    queries = [
+        FindingQuery(Concept("pleural effusion", sign), 1, marks, np.ones(2, bool)) for sign in (True, True, False)
+    ]
+    values, apart = {"AP": np.array([1.0, 0.5, 0.2])}, np.array([1.0, 0.0, 0.5])
+    made = rows_of(FindingJudgements(("a", "b"), tuple(queries)), "x", values, apart, SuiteOptions())
+    rows = {row["system"]: row["measures"] for row in made}
+    assert [rows[name]["AP"]["value"] for name in ("x", "x, positive", "x, negative")] == pytest.approx(
+        [1.7 / 3, 0.75, 0.2], abs=1e-4
+    )
+    assert rows["x"]["separation"]["value"] == pytest.approx(0.5)
+    assert rows["x"]["separation"]["deviation"] == pytest.approx(np.std(apart), abs=1e-5)
 
 
 def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:

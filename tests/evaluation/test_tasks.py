@@ -273,6 +273,37 @@ def test_sections_of_notes_are_found_among_random_ones(data):
     assert all(set(own) <= set(task.pool) for own in task.judgements.values())
 
 
+def test_sections_of_notes_ask_for_themselves_by_what_they_affirm(data: Settings) -> None:
+    """CAPR's protocol: an affirmed entity and the heading; neither titles nor headings are in what is ranked."""
+    text = (
+        "PAST MEDICAL HISTORY:,  She has had gout for ten years, and no asthma at all.,"
+        "PLAN:,  Allopurinol was begun for her gout and will be checked in spring."
+    )
+    rows = [
+        {"id": f"n{number}", "name": f"Visit {number}", "description": "A visit.", "specialties": [], "text": text}
+        for number in range(60)
+    ]
+    write(Path(str(data.data)), "mtsamples/notes.jsonl.gz", rows)
+    held_out = [f"n{number}" for number in range(60) if is_test_note(f"n{number}")]
+    task = notes.by_slots(data)
+    documents = {item.id: item for item in task.corpus.documents()}
+    assert {(item.text, item.entity, item.aspect) for item in task.questions} == {
+        ("", "gout", "past medical history"),
+        ("", "gout", "plan"),
+    }
+    answers = {item.aspect: set(task.judgements[item.id]) for item in task.questions}
+    assert answers == {
+        "past medical history": {f"{name}#0" for name in held_out},
+        "plan": {f"{name}#1" for name in held_out},
+    }
+    assert {(item.title, item.sections[0].heading) for item in documents.values()} == {("", "")}
+    assert all(item.fields[task.candidate_field] == key for key, item in documents.items())
+    assert [list(note) for note in task.whole] == [[f"{name}#0", f"{name}#1"] for name in held_out]
+    assert task.pool == tuple(documents)
+    assert all(note[key] == documents[key].sections[0].text for note in task.whole for key in note)
+    assert (task.variant, task.candidates, task.leads) == ("64 random candidates, entity + aspect", 64, True)
+
+
 def test_random_candidates_hold_the_answers_and_never_change():
     pool = [f"d{number}" for number in range(300)]
     grades = {"d7": 1, "d8": 2, "d9": 0, "elsewhere": 1}

@@ -53,6 +53,10 @@ def said(text: str) -> dict[str, str]:
         ("Trachea is midline.", {"tracheal deviation": "-"}),
         ("Tortuous, calcified aorta.", {"tortuous aorta": "+", "atherosclerosis": "+"}),
         ("Comparison is made with the film of May.", {}),
+        ("The trachea is midline, lungs show scarring.", {"tracheal deviation": "-", "pulmonary scarring": "+"}),
+        ("The lungs show scarring but normal volumes.", {"pulmonary scarring": "+"}),
+        ("The lungs show scarring and are clear.", {"pulmonary scarring": "+"}),
+        ("Clear and well-expanded lungs.", dict.fromkeys(OPACITIES, "-")),
         ("", {}),
     ],
 )  # fmt: skip
@@ -77,6 +81,16 @@ def test_a_label_implies_the_wider_finding_when_it_is_there_only() -> None:
         "tension pneumothorax": False,
         "pneumothorax": True,
     }
+
+
+def test_what_is_there_on_one_side_is_there() -> None:
+    assert labels("Pneumothorax on the left, no pneumothorax on the right.") == {"pneumothorax": True}
+    assert labels("No pneumothorax on the left, but a pneumothorax on the right.") == {"pneumothorax": True}
+
+
+def test_a_long_list_of_parts_is_normal_as_a_whole() -> None:
+    text = "Heart size, pulmonary vascularity, hilar structures and mediastinal contours are all normal."
+    assert said(text)["cardiomegaly"] == "-"
 
 
 def test_what_is_left_open_has_no_label() -> None:

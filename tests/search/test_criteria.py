@@ -234,3 +234,30 @@ def test_documents_that_are_not_read_are_searched_for_the_terms_of_a_bundle():
     found = understand(query)
     assert found.model_text == "warfarin Eliquis appendectomy"
     assert found.notes == ("the documents of this index were not read: findings are searched as words, not as filters",)
+
+
+def test_what_proves_a_criterion_weighs_by_how_sure_it_is():
+    found = read(having=("NSAIDs",), lacking=("fever",), absence="ruled-out").lexical.keywords
+    weights = {value: weight for _, value, weight in found}
+    assert weights["nsaid|present"] > weights["nsaid|found"] > weights["nsaid|uncertain"] > 0
+    assert weights["fever|ruled-out"] > weights["fever|narrower-ruled-out"] > 0
+    assert weights["nsaid|present"] >= 20  # more than any score by words
+
+
+def test_a_term_of_a_bundle_counts_as_the_surest_of_them():
+    bundle = TermBundle("1", "b", ("effusion", "large pleural effusion"))
+    [found] = read(having=("ruled-out:bundle:b",), bundles=(("b", bundle),)).criteria
+    assert found.doubt("large-pleural-effusion", "ruled-out", READER.lexicon) == 0
+
+
+def test_a_text_of_sixteen_words_is_read_and_a_longer_one_is_not():
+    text = "pneumonia without effusion" + " seen" * 13
+    assert len(text.split()) == 16
+    assert asked(read(text)) != []
+    assert asked(read(f"{text} seen")) == []
+
+
+def test_a_bundle_has_up_to_120_terms():
+    names = tuple(item.id for item in READER.lexicon)[:120]
+    [found] = read(having=("bundle:x",), bundles=(("x", TermBundle("1", "x", names)),)).criteria
+    assert len(found.concepts) == 120

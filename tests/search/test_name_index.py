@@ -125,3 +125,22 @@ def test_short_texts_find_what_a_look_at_every_name_finds(things, typed, limit):
     found = index.find(typed, counts, limit)
     assert all(isinstance(item, NameMatch) for item in found)
     assert [(item.rank, -int(counts[item.owner]), item.owner) for item in found] == sorted(best)[:limit]
+
+
+def find_among(typed: str, *names: str) -> list[str]:
+    index = NameIndex([SpelledName(at, name, preferred=True, short=name.isupper()) for at, name in enumerate(names)])
+    return [item.text for item in index.find(typed, np.ones(len(names), np.int64), 10)]
+
+
+def test_mistakes_are_thought_of_only_where_nothing_is_typed_right():
+    assert find_among("gout", "gout", "goat allergy") == ["gout"]
+    assert find_among("gouut", "gout", "boat allergy") == ["gout"]
+
+
+def test_short_forms_are_never_found_by_mistake():
+    assert find_among("nsiad", "NSAID") == []
+    assert find_among("nsiad", "nsaid") == ["nsaid"]
+
+
+def test_a_mistake_in_the_first_word_comes_before_one_in_a_later_word():
+    assert find_among("metfromin", "a metformin", "metformin") == ["metformin", "a metformin"]

@@ -26,12 +26,12 @@ def _report(number: int) -> ChestReport:
     return ChestReport(str(number), f"1. {there} {heart} XXXX.", f"{gone} Possible effusion at the {place}.")
 
 
-def write(root: Path) -> Path:
-    """The data folder with these reports."""
+def write(root: Path, own: Sequence[ChestReport] = ()) -> Path:
+    """The data folder with these reports, or with those of your `own`."""
     path = root / "indiana_cxr" / "reports.jsonl.gz"
     path.parent.mkdir(parents=True)
     with gzip.open(path, "wt") as file:
-        for report in reports():
+        for report in own or reports():
             record = {"uid": report.id, "findings": report.findings, "impression": report.impression}
             file.write(json.dumps(record) + "\n")
     return root

@@ -107,6 +107,62 @@ def test_negatives_say_the_opposite_or_the_same_of_others(out: Path) -> None:
         assert said[None] <= 2
 
 
+def label_texts(folder: Path, *texts: str) -> dict[tuple[str, str], Pair]:
+    """The pairs of reports with one text each, by what their id says of the finding, and the text."""
+    own = [ChestReport(str(number), text, "") for number, text in enumerate(texts)]
+    label_findings(radiology_reports.write(folder / "data", own), folder / "out")
+    found = read_pairs(folder / "out/pairs/finding.jsonl")
+    return {(":".join(pair.id.split(":")[1:3]), pair.positive.text): pair for pair in found}
+
+
+def test_all_sentences_that_carry_what_is_asked_are_relevant(tmp_path: Path) -> None:
+    found = label_texts(tmp_path, "Small effusion.", "Large effusion.", "No effusion.", "Large effusion and scarring.")
+    assert {key: set(pair.relevant) for key, pair in found.items()} == {
+        ("pleural effusion:yes", "Small effusion."): {"0-0", "1-0", "3-0"},
+        ("pleural effusion:yes", "Large effusion."): {"0-0", "1-0", "3-0"},
+        ("pleural effusion:yes", "Large effusion and scarring."): {"0-0", "1-0", "3-0"},
+        ("pleural effusion:no", "No effusion."): {"2-0"},
+        ("pulmonary scarring:yes", "Large effusion and scarring."): {"3-0"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("Pulmonary scarring, possible effusion.", "it leaves the finding open"),
+        ("Effusion and pulmonary scarring.", "it says the same of the finding"),
+        ("No granuloma.", "it is of another finding, and rules that out"),
+    ],
+)
+def test_a_sentence_is_no_negative_of_what_it_may_carry(tmp_path: Path, other: str, why: str) -> None:
+    found = label_texts(tmp_path, "Small effusion.", other)
+    assert found["pleural effusion:yes", "Small effusion."].negatives == (), why
+
+
+def test_a_kind_of_the_finding_is_no_other_finding(tmp_path: Path) -> None:
+    texts = ("Pneumothorax.", "No tension pneumothorax.", "No pneumothorax.", "No granuloma.")
+    pair = label_texts(tmp_path, *texts)["pneumothorax:no", "No pneumothorax."]
+    assert {item.text for item in pair.negatives} == {"Pneumothorax.", "No granuloma."}
+
+
+def test_two_negatives_are_of_other_findings(tmp_path: Path) -> None:
+    names = ("effusion", "granuloma", "cardiomegaly", "pneumonia", "scoliosis", "emphysema", "hiatal hernia")
+    found = label_texts(tmp_path, *(f"There is {name}." for name in names))
+    assert max(len(pair.negatives) for pair in found.values()) == 2
+
+
+def test_each_fold_has_the_findings_of_its_side(tmp_path: Path) -> None:
+    label_texts(tmp_path, "Pneumothorax.", "Effusion.", "Retrocardiac opacity.")
+    sides = assign_folds(match_concepts(read_sentences(tmp_path / "data")))
+    for fold in FOLDS:
+        named = {pair.id.split(":")[1] for pair in pairs(tmp_path / "out", f"fold-{fold}")}
+        assert named
+        assert {sides[name] for name in named} == {fold}
+    (kind,) = (pair for pair in pairs(tmp_path / "out", "pairs") if ":retrocardiac opacity:" in pair.id)
+    assert (kind.group, kind.split) == ("opacity", split_of("opacity"))
+    assert split_of("retrocardiac opacity") != split_of("opacity")
+
+
 def test_no_finding_and_none_of_its_kinds_is_in_both_folds(out: Path) -> None:
     families = [{family(pair.id.split(":")[1]) for pair in pairs(out, f"fold-{fold}")} for fold in (1, 2)]
     assert all(families)
@@ -146,11 +202,11 @@ def test_a_wording_counts_once_and_blanks_do_not() -> None:
 
 def test_concepts_are_in_order_of_name() -> None:
     report = ChestReport("7", "No effusion. Effusion. Scarring.", "")
-    assert match_concepts(label_sentences([report])) == {
-        Concept("pleural effusion", True): ["7-1"],
-        Concept("pleural effusion", False): ["7-0"],
-        Concept("pulmonary scarring", True): ["7-2"],
-    }
+    assert list(match_concepts(label_sentences([report])).items()) == [
+        (Concept("pleural effusion", True), ["7-1"]),
+        (Concept("pleural effusion", False), ["7-0"]),
+        (Concept("pulmonary scarring", True), ["7-2"]),
+    ]
 
 
 def test_every_phrasing_of_a_query_is_understood() -> None:

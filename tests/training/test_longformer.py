@@ -196,6 +196,31 @@ def test_in_the_last_layer_of_a_poly_encoder_the_passage_sees_itself_only(base: 
     assert torch.equal(*states)
 
 
+@torch.inference_mode()
+def test_the_layers_before_the_last_see_what_is_around(base: Any, attention: str) -> None:
+    model = spread(extend(base, 120, 8))
+    model.config.masks_surroundings = True
+    ids, mask, types = inputs()
+    other = ids.clone()
+    other[0, 10] += 1 if ids[0, 10] < 22 else -1  # a token of what is around
+    first, second = (model(item, mask, types).last_hidden_state[0][types[0] == 0] for item in (ids, other))
+    assert not torch.allclose(first, second, atol=1e-4)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize(("kind", "masks"), [("poly-encoder", True), ("bi-encoder", False)])
+def test_a_poly_encoder_masks_what_is_around_and_a_bi_encoder_does_not(kind: Any, masks: bool, tmp_path: Path) -> None:
+    base = str(write_base(tmp_path, "bert", initializer_range=0.2))
+    recipe = replace(PAPER, kind=kind, base=base, layers=(0,))
+    ready = load_initial(recipe)
+    sides = (("virus stop", "sleep"), ("walking lower", "pain"))
+    texts = [place_passage(before, "statins help the old", after) for before, after in sides]
+    found = scoring.tokenize_texts(ready.model, ready.tokenizer, texts, recipe, False)
+    first, second = ready.model.eval().hidden(found, query=False)
+    own = (found["token_type_ids"][0] == 0).nonzero().flatten()[1:]
+    assert torch.allclose(first[own], second[own], atol=1e-5) is masks
+
+
 def test_positions_are_copied_block_by_block(base: Any) -> None:
     old, made = base.embeddings.position_embeddings.weight, extend(base, 200, 8).embeddings.position_embeddings.weight
     assert made.shape == (201, 32)  # the row 0 is that of padding
