@@ -1,15 +1,17 @@
 """The lexicon of clinical concepts: `lexicons/concepts/*.tsv`, and a user's own files with the same columns.
 
 Columns: id, preferred name, parents, synonyms, abbreviations, the last three separated by |. A user's file can start with a
-row that names its columns; further columns with the names in `CODES` are codes.
+row that names its columns; further columns with the names in `CODES` are codes. A row with the id and the name of a concept
+that is there, and codes alone, gives it these.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
@@ -19,7 +21,7 @@ from mappings.errors import InvalidInput, NotFound
 
 FOLDER: Final = LEXICONS / "concepts"
 COLUMNS: Final = ("id", "preferred name", "parents", "synonyms", "abbreviations")
-CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm", "OMOP")
+CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm", "OMOP", "Wikidata")
 GROUPS: Final = (
     "findings",
     "symptoms",
@@ -99,8 +101,13 @@ class ConceptLexicon:
         return found
 
     def named(self, name: str) -> ClinicalConcept | None:
-        """The concept of which `name` is a name or an unambiguous abbreviation, in any case; None for no such name."""
+        """The concept of which `name` is a name, an unambiguous abbreviation or a code, in any case; None for none."""
         found = self._by_name.get(_folded(name))
+        return self._concepts[found] if found else self.coded(name)
+
+    def coded(self, code: str) -> ClinicalConcept | None:
+        """The one concept that has a code, such as `I26.9` or `ICD-10:I26.9`; None for none, and where several have it."""
+        found = self._by_code.get(_folded(code))
         return self._concepts[found] if found else None
 
     def ancestors(self, concept: str) -> tuple[str, ...]:
@@ -114,8 +121,22 @@ class ConceptLexicon:
             self._ancestors[concept] = tuple(found)
         return self._ancestors[concept]
 
+    @cached_property
+    def _by_code(self) -> dict[str, str]:
+        owners: defaultdict[str, set[str]] = defaultdict(set)
+        for concept in self:
+            for system, codes in concept.codes.items():
+                for text in (text for code in codes for text in (code, f"{system}:{code}")):
+                    owners[_folded(text)].add(concept.id)
+        return {text: next(iter(ids)) for text, ids in owners.items() if len(ids) == 1}
+
     def _add(self, place: str, concept: ClinicalConcept) -> None:
-        if concept.id in self._concepts:
+        known = self._concepts.get(concept.id)
+        if known and _only_codes(concept, known):
+            codes = {name: (*known.codes.get(name, ()), *own) for name, own in concept.codes.items()}
+            self._concepts[known.id] = replace(known, codes={**known.codes, **codes})
+            return
+        if known:
             raise _error(place, f"the id {concept.id!r} is already in {self._places[concept.id]}")
         self._concepts[concept.id] = concept
         self._places[concept.id] = place
@@ -193,6 +214,15 @@ def _concept(place: str, group: str, cells: Mapping[str, str]) -> ClinicalConcep
             raise _error(place, f"{identifier!r} has an empty name")
     codes = {column: _split(cells[column]) for column in CODES if cells.get(column)}
     return ClinicalConcept(identifier, name, group, _split(cells.get("parents", "")), tuple(names), short, codes)
+
+
+def _only_codes(concept: ClinicalConcept, known: ClinicalConcept) -> bool:
+    """Whether a row only gives codes to a concept that is there."""
+    return (
+        bool(concept.codes)
+        and replace(known, group=concept.group, codes=concept.codes, parents=(), names=(known.name,), abbreviations=())
+        == concept
+    )
 
 
 def _split(cell: str) -> tuple[str, ...]:

@@ -131,7 +131,8 @@ class _LexiconNames:
 
 def _names_of(number: int, concept: ClinicalConcept) -> list[SpelledName]:
     names = [SpelledName(number, name, name == concept.name) for name in concept.names]
-    return names + [SpelledName(number, item.text, short=True) for item in concept.abbreviations]
+    short = [item.text for item in concept.abbreviations] + [code for own in concept.codes.values() for code in own]
+    return names + [SpelledName(number, text, short=True) for text in short]
 
 
 def _of_values(counts: Mapping[str, int]) -> _Choices:

@@ -18,7 +18,7 @@ _APOSTROPHES: Final = dict.fromkeys(map(ord, "'\u2019\u02bc\u2032`"))
 
 
 class SpelledName(NamedTuple):
-    """A name of the thing number `owner`, in the order of preferred names. A `short` form is never found by mistakes."""
+    """A name of the thing number `owner`, in the order of preferred names. A `short` form, such as a code, is never found by mistakes."""
 
     owner: int
     text: str

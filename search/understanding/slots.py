@@ -37,10 +37,12 @@ def read_slots(query: Query, free: str, reader: ConceptReader | None, reads_text
     """The slots of a query; one that is empty is read from its free text `free`, which is clean.
 
     The entity is a concept that the text names and does not rule out, in the words of the text; without a `reader`, none is
-    found. The aspect is what the text names or asks for by a verb and, if `reads_text`, the heading that it ends with.
+    found. A typed entity that is a code stands for the name of its concept (CDV, section 1). The aspect is what the text names or asks for by a verb and, if `reads_text`, the heading that it ends with.
     """
     text = opening(free)
-    entity = clean(query.entity).strip() or (_named_entity(text, reader) if reader and text else "")
+    typed = clean(query.entity).strip()
+    coded = reader.lexicon.coded(typed) if reader and typed else None
+    entity = (coded.name if coded else typed) or (_named_entity(text, reader) if reader and text else "")
     aspect = clean(query.aspect).strip() or (_heading_at_end(free) if reads_text else "")
     return QuerySlots(entity, aspect or _asked_aspect(text, entity))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from mappings.documents import clean
 from mappings.fields import Field
 from search.query import Filter, LexicalQuery, Phrase, Query
 from search.understanding.aspects import aspect_keywords, aspects_of
+from search.understanding.codes import spell_codes
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
 from search.understanding.model_text import opening
@@ -84,7 +85,7 @@ def understand(
     what it ends with can name a section then. With a `name_weight`, other names of what it names are searched, too.
     """
     parsed = parse(clean(query.text), fields)
-    read = read_query(query, parsed.free, reader, reads_text) if reader else ReadQuery()
+    query, read = _read(query, parsed.free, reader, reads_text) if reader else (query, ReadQuery())
     aspects = aspects_of(parsed.free if reads_text and not query.plain else "", query.aspect)
     text = " ".join(part for part in (parsed.text, clean(query.slots)) if part)
     counted = Counter(terms(text))
@@ -123,6 +124,13 @@ def understand(
         read.preferences,
         _also(text, found, others),
     )
+
+
+def _read(query: Query, free: str, reader: ConceptReader, reads_text: bool) -> tuple[Query, ReadQuery]:
+    """The query with names in place of codes, and what it asks documents to assert, as it was typed."""
+    spelled, notes = spell_codes(query, reader)
+    read = read_query(query, free, reader, reads_text)
+    return spelled, replace(read, notes=(*notes, *read.notes))
 
 
 def _expansions(text: str, as_typed: Set[tuple[str, ...]]) -> Iterator[Expansion]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from clinical_lexicon import FINDINGS, small_lexicon, write
 
-from mappings.clinical.concepts import ShortForm, load_concepts
+from mappings.clinical.concepts import ConceptLexicon, ShortForm, load_concepts
 from mappings.errors import InvalidInput, NotFound
 
 
@@ -95,6 +95,38 @@ def test_an_own_file_can_have_codes(tmp_path: Path) -> None:
     concept = load_concepts(own, folder=write(tmp_path / "concepts")).get("ward-fever")
     assert concept.codes == {"ICD-10": ("R50.9", "R50.8"), "SNOMED CT": ("386661006",)}
     assert (concept.group, concept.parents) == ("own", ("fever",))
+
+
+def coded(tmp_path: Path, *rows: str) -> ConceptLexicon:
+    own = tmp_path / "own.tsv"
+    header = "id\tpreferred name\tparents\tsynonyms\tabbreviations\tICD-10\tWikidata"
+    own.write_text("\n".join((header, *rows)), encoding="utf-8")
+    return load_concepts(own, folder=write(tmp_path / "concepts"))
+
+
+def test_a_row_with_codes_alone_gives_them_to_a_concept_that_is_there(tmp_path: Path) -> None:
+    lexicon = coded(tmp_path, "fever\tfever\t\t\t\tR50|R50.9", "fever\tfever\t-\t\t\tR50.2\tQ38933")
+    fever = lexicon.get("fever")
+    assert fever.codes == {"ICD-10": ("R50", "R50.9", "R50.2"), "Wikidata": ("Q38933",)}
+    assert (fever.group, fever.names) == ("findings", ("fever", "febrile"))
+    assert len(lexicon) == len(load_concepts(folder=tmp_path / "concepts"))
+
+
+@pytest.mark.parametrize("row", ["fever\tfevers\t\t\t\tR50", "fever\tfever\t\tfebris\t\tR50", "fever\tfever\t\t\t\t"])
+def test_any_other_row_with_a_known_id_is_an_error(tmp_path: Path, row: str) -> None:
+    with pytest.raises(InvalidInput, match="the id 'fever' is already in"):
+        coded(tmp_path, row)
+
+
+def test_a_code_names_its_concept_unless_several_have_it(tmp_path: Path) -> None:
+    rows = ("fever\tfever\t\t\t\tR50.9|J18", "pneumonia\tpneumonia\t\t\t\tJ18|J18.9\tQ12192", "odd\tR50.9\t\t\t\tX1")
+    lexicon = coded(tmp_path, *rows)
+    for text in ("j18.9", "ICD-10:J18.9", " icd-10:j18.9 ", "Q12192", "Wikidata:Q12192"):
+        assert lexicon.named(text) is lexicon.coded(text) is lexicon.get("pneumonia")
+    for text in ("J18", "ICD-10:J18", "J18.", "Wikidata:J18.9", "", "pneumonia"):
+        assert lexicon.coded(text) is None
+    assert lexicon.named("R50.9") is lexicon.get("odd")  # a name comes before a code
+    assert lexicon.coded("R50.9") is lexicon.get("fever")
 
 
 @pytest.mark.parametrize(
