@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from encoders.words.vectors import split_words
 from evaluation.measures import Run, ordered
 from evaluation.stages import Progress
 from evaluation.task import Task
@@ -36,20 +38,22 @@ def rank_matchers(
 ) -> Iterator[tuple[str, Run]]:
     """(name, question → document ids, best first) of each network in `folder`, among the `chosen` of a question.
 
-    A network reads the words of a question, such as entity and aspect, and a document's title and text. Raises as
-    `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words than it was trained with.
+    A network reads the words of a question, such as entity and aspect, and a document's title and text; documents without a
+    word come last. Raises as `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words than it was trained with.
     """
     checkpoint = _load_training()
     texts = {
         document.id: " ".join([document.title, *(item.text for item in document.sections)]).strip()
         for document in task.corpus.documents()
     }
+    worded = {key for key, text in texts.items() if split_words(text)}
     for name, place in checkpoint.find_matchers(folder).items():
         ranker, found = checkpoint.load_matcher(place), {}
         for number, question in enumerate(task.questions, 1):
-            keys = sorted(chosen[question.id])
-            scores = ranker.score(question.words, [texts[key] for key in keys])
-            found[question.id] = ordered(dict(zip(keys, map(float, scores), strict=True)))
+            keys = [key for key in sorted(chosen[question.id]) if key in worded]
+            scores = ranker.score(question.words, [texts[key] for key in keys]) if keys else ()
+            silent = dict.fromkeys(set(chosen[question.id]) - worded, -math.inf)
+            found[question.id] = ordered(dict(zip(keys, map(float, scores), strict=True)) | silent)
             if progress:
                 progress(number, len(task.questions))
         yield name, found

@@ -62,8 +62,8 @@ class PaperRow:
 class PaperPart:
     """Rows of one training set, `data`; `note` says how their set-up differs from ours.
 
-    `marked` follows a system's name where the same system is in several parts. `ways` follow the name of a recipe: "zero-shot"
-    for training on other data than the table's, "" for its own.
+    `marked` follows a system's name where the same system is in several parts. `ways` follow the name of a recipe, after a
+    hyphen: "zero-shot" for training on other data than the table's, "of-notes" for training on notes, "" for its recipe's own.
     """
 
     note: str
@@ -78,7 +78,7 @@ class PaperPart:
 
     def recipes(self, row: PaperRow) -> list[str]:
         """The names of our rows by the paper's recipe."""
-        return [f"{name} {way}".rstrip() for name in split_names(row.recipe) for way in self.ways]
+        return [f"{name}-{way}".rstrip("-") for name in split_names(row.recipe) for way in self.ways]
 
 
 @dataclass(frozen=True, slots=True)

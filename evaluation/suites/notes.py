@@ -6,11 +6,13 @@ from the labelling that training uses, on notes that training never sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from encoders.labels.pairs import Text
 from encoders.labels.split import is_test_note
+from encoders.labels.tasks.entity_aspect import Labelling, cut_passages, draw_slots, label_passages
 from encoders.labels.tasks.notes import label_notes
 from evaluation.corpus.abstracts import LABELS, plain
 from evaluation.published.systems import published_rows
@@ -30,12 +32,14 @@ CANDIDATE_FIELD = "encounter"
 OPENING = 8
 """Words that distinguish a section's text from any other."""
 
+TRAINED = "shipped models learned from the other notes; of trained systems, their runs tell what they learned from"
+
 MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 
 
 def task(settings: Settings) -> Task:
     """The suite: the held-out fifth of the notes, with queries from their own sections."""
-    chosen = [note for note in read_notes(settings.data) if is_test_note(note.id)]
+    chosen = _read_held_out(settings)
     return task_over(chosen, chosen, "notes", settings)
 
 
@@ -87,18 +91,13 @@ def _answers(section: Text, found: Sequence[Passage]) -> list[str]:
 
 
 def among_random(settings: Settings) -> Task:
-    """The protocol of CAPR's notes: a question's sections among random ones of other notes, to 64 in all.
+    """A question's sections among random ones of other notes, to 64 in all, as a search reads them.
 
     Each section that the product finds is a document of its own, so that a search can be held to the candidates.
     """
     main = task(settings)
     collection = kinds.load("notes", None, settings.collections)
-    chosen = [note for note in read_notes(settings.data) if is_test_note(note.id)]
-    sections = {
-        passage_key(passage.document, passage.id): passage
-        for note in chosen
-        for passage in passages(note.document(collection), 1, collection)
-    }
+    sections = _find_sections(_read_held_out(settings), collection)
     judged = {
         question: {key: grade for key, grade in own.items() if key in sections}
         for question, own in main.judgements.items()
@@ -119,13 +118,76 @@ def among_random(settings: Settings) -> Task:
     )
 
 
+def by_slots(settings: Settings) -> Task:
+    """The protocol of CAPR's notes (sections 3.1 and 4.1): passages label themselves, and rank among 64 random ones.
+
+    An entity that a section affirms and the section's heading ask for it, without titles or headings in its text: these made
+    the question. All sections with both are answers.
+    """
+    collection = kinds.load("notes", None, settings.collections)
+    notes = _read_held_out(settings)
+    sections = _find_sections(notes, collection)
+    keys = {passage.id: key for key, passage in sections.items()}
+    labelled = label_passages(
+        cut_passages((note.document(collection) for note in notes), collection), Labelling(), Counter()
+    )
+    questions: dict[str, Question] = {}
+    judgements: dict[str, dict[str, int]] = {}
+    for slots in draw_slots(list(labelled), Labelling()):
+        asked = Question(f"slots:{slots.passage.text.id}", entity=slots.entity, aspect=slots.aspect)
+        question = questions.setdefault(plain(asked.words), asked)
+        judgements.setdefault(question.id, {}).update({keys[answer]: 1 for answer in slots.answers})
+    return Task(
+        suite="notes",
+        corpus=Corpus("notes-passages", "notes", lambda: (_bare(key, item) for key, item in sections.items())),
+        questions=tuple(questions.values()),
+        judgements=judgements,
+        measures=MEASURES,
+        variant=f"{CANDIDATES} random candidates, entity + aspect",
+        notes=(f"{CANDIDATES} random candidates: of {len(sections):,} sections, those of the question among them",),
+        reference=True,
+        leads=True,
+        candidates=CANDIDATES,
+        candidate_field=CANDIDATE_FIELD,
+        pool=tuple(sections),
+        trained=TRAINED,
+        whole=_by_note(sections),
+    )
+
+
+def _read_held_out(settings: Settings) -> list[TranscribedNote]:
+    return [note for note in read_notes(settings.data) if is_test_note(note.id)]
+
+
+def _find_sections(notes: Iterable[TranscribedNote], collection: Collection) -> dict[str, Passage]:
+    """The passages of the notes by their keys in judgements."""
+    return {
+        passage_key(passage.document, passage.id): passage
+        for note in notes
+        for passage in passages(note.document(collection), 1, collection)
+    }
+
+
+def _by_note(sections: Mapping[str, Passage]) -> list[dict[str, str]]:
+    """The texts of each note's passages by their keys, in order."""
+    found: dict[str, dict[str, str]] = {}
+    for key, passage in sections.items():
+        found.setdefault(passage.document, {})[key] = passage.text
+    return list(found.values())
+
+
 def _section(key: str, passage: Passage) -> Document:
     sections = (Section(passage.heading, passage.text),)
     return Document(key, passage.title, sections, LABELS, {CANDIDATE_FIELD: key})
 
 
+def _bare(key: str, passage: Passage) -> Document:
+    return Document(key, "", (Section("", passage.text),), LABELS, {CANDIDATE_FIELD: key})
+
+
 SUITE = Suite(
     "notes",
     "entity and heading to sections of clinical notes",
-    lambda settings, options: [task(settings), among_random(settings)],
+    lambda settings, options: [task(settings), among_random(settings), by_slots(settings)],
+    options=("systems",),
 )

@@ -72,6 +72,16 @@ class LabelledPassage:
     entities: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledSlots:
+    """An entity and an aspect drawn from a passage; `answers` are the ids of all passages that have both."""
+
+    entity: str
+    aspect: str
+    passage: LabelledPassage
+    answers: tuple[str, ...]
+
+
 def cut_passages(documents: Iterable[Document], collection: Collection) -> list[tuple[Text, str]]:
     """(passage, group) of every section that is long enough to answer a query, cut as the collection cuts its sections.
 
@@ -150,26 +160,31 @@ def _entities(text: str, aspect: str, tagger: Tagger, dropped: Counter[str]) -> 
     return tuple(entities)
 
 
-def make_pairs(found: Sequence[LabelledPassage], labelling: Labelling, corpus: str, name: str = TASK) -> Iterator[Pair]:
-    """For each passage `per_passage` pairs of a random entity with its aspect, by seed; the same on every machine.
-
-    All passages with that entity and aspect are relevant.
-    """
+def draw_slots(found: Sequence[LabelledPassage], labelling: Labelling) -> Iterator[LabelledSlots]:
+    """For each passage `per_passage` random ones of its entities with its aspect, by seed; the same on every machine."""
     answers = _answers(found)
     for item in found:
         draw = random.Random(f"{labelling.seed}:{item.text.id}")  # noqa: S311 - reproducible, not secret
-        chosen = draw.sample(item.entities, min(labelling.per_passage, len(item.entities)))
-        for number, entity in enumerate(chosen):
-            yield Pair(
-                task=name,
-                id=f"{name}:{item.text.id}:{number}",
-                group=item.group,
-                split=split_of(item.group),
-                corpus=corpus,
-                query=f"{entity} {_aspect_words(item)}",
-                relevant=tuple(answers[entity, item.aspect]),
-                positive=item.text,
-            )
+        for entity in draw.sample(item.entities, min(labelling.per_passage, len(item.entities))):
+            yield LabelledSlots(entity, _aspect_words(item), item, tuple(answers[entity, item.aspect]))
+
+
+def make_pairs(found: Sequence[LabelledPassage], labelling: Labelling, corpus: str, name: str = TASK) -> Iterator[Pair]:
+    """A pair for each of the slots that are drawn; all passages with that entity and aspect are relevant."""
+    numbers: Counter[str] = Counter()
+    for slots in draw_slots(found, labelling):
+        passage = slots.passage
+        yield Pair(
+            task=name,
+            id=f"{name}:{passage.text.id}:{numbers[passage.text.id]}",
+            group=passage.group,
+            split=split_of(passage.group),
+            corpus=corpus,
+            query=f"{slots.entity} {slots.aspect}",
+            relevant=slots.answers,
+            positive=passage.text,
+        )
+        numbers[passage.text.id] += 1
 
 
 def _aspect_words(item: LabelledPassage) -> str:

@@ -152,11 +152,11 @@ def read_recipe_of(run: Path) -> dict[str, Any]:
 
 
 def spell_run(run: Path) -> str:
-    """The base of a run and how long it was, in a few words. Raises `ModelError` for a damaged report."""
+    """The base of a run, how long it was and on what, in a few words. Raises `ModelError` for a damaged report."""
     report = _read_report(run)
     recipe = _recipe_of(run)
     what = "pairs" if recipe.objective in SINGLES else "queries"
-    return f"from {Path(recipe.base).name}, {report.get('best_step', 0)} batches of {recipe.batch} {what}"
+    return f"from {Path(recipe.base).name}, {report.get('best_step', 0)} batches of {recipe.batch} {what} ({', '.join(recipe.tasks)})"
 
 
 def read_training(run: Path) -> dict[str, Any]:

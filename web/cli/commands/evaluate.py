@@ -47,7 +47,7 @@ folder_type = click.Path(path_type=Path, file_okay=False)
     "--systems",
     type=folder_type,
     default=None,
-    help="For medquad and claims: the folder of trained systems of papers, or their runs.",
+    help="For medquad, notes and claims: the folder of trained systems of papers, or their runs.",
 )
 @click.option("--across", default="", help="For radiology: a bi-encoder or run trained on other reports' findings.")
 @click.option(
