@@ -18,11 +18,16 @@ to what only its indication tells. Where their heading is wider than the finding
 - One report of a chest has "Fibrosis" alone, for "diffuse fibrosis" of both lungs.
 
 Reports with "No Indexing" were given to no indexer: they are neither answers nor wrong, and are left out.
+
+RADIOLOGY leaves queries of several findings open (its checklist's R6). Two further tasks ask for them in words, "A and B" and
+"A without B", where neither finding has a heading of the other, and ten reports have both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations, permutations
 from typing import Final
 
 from evaluation.suite import Suite
@@ -38,6 +43,8 @@ LEAST: Final = 10
 """Reports that a heading needs to become a question."""
 WINDOW: Final = 1_000
 """Documents of one answer: more than have any one heading, so that R-precision is not cut off."""
+TOGETHER, WITHOUT = "A and B", "A without B"
+"""The tasks that ask for two findings."""
 UNJUDGED: Final = "No Indexing"
 """In place of the headings of a report that no indexer was given."""
 MEASURES: Final = ("P@10", "Rprec", "AP")
@@ -106,8 +113,8 @@ HEADINGS: Final = {
 
 
 def task(settings: Settings) -> Task:
-    """The suite over all reports in MEDLEY_DATA. Raises `NotFound` without them."""
-    reports = [report for report in read_reports(settings.data) if _is_judged(report)]
+    """The main task, over all reports in MEDLEY_DATA. Raises `NotFound` without them."""
+    reports = _read_judged(settings)
     collection = kinds.load("reports", None, settings.collections)
     judgements = dict(_judge(reports))
     questions = tuple(Question(_id(finding), having=(finding,)) for finding in HEADINGS if _id(finding) in judgements)
@@ -123,6 +130,52 @@ def task(settings: Settings) -> Task:
             "judged by the MeSH headings of the reports' own indexers, which count what is only suspected too",
         ),
     )
+
+
+def tasks(settings: Settings) -> list[Task]:
+    """The main task, and what asks for two findings. Raises `NotFound` without reports."""
+    main = task(settings)
+    further = [item for item in combine(main, _read_judged(settings)) if item.questions]
+    counted = [f"{len(item.questions)} texts {item.variant!r}" for item in further]
+    said = f"{' and '.join(counted)}, of findings that are apart; what no heading tells counts as absent"
+    return [replace(main, notes=(*main.notes, said)) if further else main, *further]
+
+
+def combine(main: Task, reports: list[ChestReport]) -> list[Task]:
+    """Two findings in one text, over the same reports: both of them, and the first without the second."""
+    having = dict(_judge(reports))
+    found = {finding: frozenset(having[_id(finding)]) for finding in HEADINGS if _id(finding) in having}
+    apart = [
+        (first, second)
+        for first, second in permutations(found, 2)
+        if _bare(first).isdisjoint(_bare(second)) and len(found[first] & found[second]) >= LEAST
+    ]
+    pairs = [pair for pair in combinations(found, 2) if pair in apart]
+    both = {f"{one} and {other}": found[one] & found[other] for one, other in pairs}
+    lacking = {f"{one} without {other}": found[one] - found[other] for one, other in apart}
+    kept = {text: answers for text, answers in lacking.items() if len(answers) >= LEAST}
+    return [_asked_in_words(main, variant, asked) for variant, asked in ((TOGETHER, both), (WITHOUT, kept))]
+
+
+def _bare(finding: str) -> frozenset[str]:
+    """The headings of a finding without qualifiers: "Opacity/round" is of those with "Opacity"."""
+    return frozenset(heading.split("/")[0] for heading in HEADINGS[finding])
+
+
+def _asked_in_words(main: Task, variant: str, asked: Mapping[str, frozenset[str]]) -> Task:
+    return replace(
+        main,
+        variant=variant,
+        questions=tuple(Question(_id(text), text) for text in asked),
+        judgements={_id(text): dict.fromkeys(sorted(answers), 1) for text, answers in asked.items()},
+        reference=True,
+        depth=WINDOW,
+        notes=(),
+    )
+
+
+def _read_judged(settings: Settings) -> list[ChestReport]:
+    return [report for report in read_reports(settings.data) if _is_judged(report)]
 
 
 def _is_judged(report: ChestReport) -> bool:
@@ -146,4 +199,8 @@ def _document(report: ChestReport, collection: Collection) -> Document:
     return Document(report.id, "Chest X-ray", sections, collection.default_labels)
 
 
-SUITE = Suite(NAME, "chest X-ray reports with a finding", lambda settings, options: [task(settings)])
+SUITE = Suite(
+    NAME,
+    "chest X-ray reports with a finding, with two, and with one without another",
+    lambda settings, options: tasks(settings),
+)

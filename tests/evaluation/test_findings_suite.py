@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,23 +15,29 @@ from search.settings import Settings
 READS = shipped_reader()
 
 
+def write_reports(root: Path, rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """Reports by id and headings."""
+    (root / "indiana_cxr").mkdir()
+    records = [
+        {"uid": uid, "findings": "Invented text.", "impression": "", "indication": "Cough.", "MeSH": mesh}
+        for uid, mesh in rows
+    ]
+    (root / "indiana_cxr/reports.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    return records
+
+
 @pytest.fixture
 def task(tmp_path: Path) -> Task:
     """Twelve invented reports each of a round opacity and of crowded markings, and nine of a nodule."""
-    folder = tmp_path / "indiana_cxr"
-    folder.mkdir()
     rows = [
         *((f"round-{number}", "Opacity/lung/apex/round;Cardiac Shadow/enlarged") for number in range(12)),
         *((f"crowded-{number}", "Markings/bronchovascular/mild") for number in range(12)),
         *((f"nodule-{number}", "Nodule/lung ; Mass") for number in range(9)),
     ]
-    records = [
-        {"uid": uid, "findings": "Invented text.", "impression": "", "indication": "Cough.", "MeSH": mesh}
-        for uid, mesh in rows
-    ]
+    records = write_reports(tmp_path, rows)
     records.append({"uid": "empty", "findings": "", "impression": "", "indication": "Cough.", "MeSH": "Nodule"})
     records.append(records[0] | {"uid": "unjudged", "MeSH": "No Indexing"})
-    (folder / "reports.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    (tmp_path / "indiana_cxr/reports.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     return findings.task(Settings(data=tmp_path))
 
 
@@ -66,6 +73,36 @@ def test_documents_have_what_a_report_has(task: Task) -> None:
     assert len(documents) == 33  # neither the empty one, nor the one that no indexer was given
     assert "unjudged" not in documents
     assert [section.heading for section in documents["nodule-0"].sections] == ["Indication", "Findings"]
+
+
+def test_two_findings_are_asked_for_together_and_one_without_the_other(tmp_path: Path) -> None:
+    rows = [
+        *((f"both-{number}", "Cardiomegaly;Pleural Effusion/left") for number in range(10)),
+        *((f"heart-{number}", "Cardiomegaly/mild") for number in range(10)),
+        *((f"fluid-{number}", "Pleural Effusion;Mass") for number in range(9)),
+        *((f"round-{number}", "Opacity/round") for number in range(20)),
+    ]
+    write_reports(tmp_path, rows)
+    main, together, without = findings.tasks(Settings(data=tmp_path))
+    assert main.questions == findings.task(Settings(data=tmp_path)).questions
+    assert main.notes[-1].startswith("1 texts 'A and B' and 1 texts 'A without B'")
+    # A round opacity is a nodule, and no second finding; nine effusions without cardiomegaly are too few.
+    assert [(item.id, item.text) for item in together.questions] == [
+        ("cardiomegaly-and-pleural-effusion", "cardiomegaly and pleural effusion")
+    ]
+    assert set(together.judgements["cardiomegaly-and-pleural-effusion"]) == {f"both-{number}" for number in range(10)}
+    assert [item.text for item in without.questions] == ["cardiomegaly without pleural effusion"]
+    assert set(without.judgements["cardiomegaly-without-pleural-effusion"]) == {
+        f"heart-{number}" for number in range(10)
+    }
+    assert [item.variant for item in (together, without)] == ["A and B", "A without B"]
+
+
+def test_reports_without_two_findings_give_the_main_task_alone(tmp_path: Path) -> None:
+    write_reports(tmp_path, [(f"curved-{number}", "Scoliosis") for number in range(10)])
+    (alone,) = findings.tasks(Settings(data=tmp_path))
+    main = findings.task(Settings(data=tmp_path))
+    assert (alone.variant, alone.questions, alone.notes) == ("", main.questions, main.notes)
 
 
 @pytest.mark.parametrize("finding", findings.HEADINGS)
