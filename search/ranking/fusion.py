@@ -8,9 +8,8 @@ from itertools import repeat
 
 from mappings.errors import InvalidInput
 from mappings.stages import Fusion
-from search.query import Ranking
+from search.query import Ranking, in_order
 from search.ranking.candidates import Candidate, LegContributions
-from search.ranking.levels import rank_by_level
 
 RRF_K = 60
 """The rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
@@ -77,9 +76,15 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Candidate]:
         documents.update(zip(passages, own, strict=True))  # in the same order as `totals`
         for passage, value in zip(passages, values, strict=True):
             totals[passage] = totals.get(passage, 0.0) + weight * value
-    return rank_by_level(
-        map(Candidate, totals, documents.values(), totals.values(), repeat(LegContributions(contributions)))
-    )
+    final = _within_one(list(totals.values()))
+    return in_order(map(Candidate, totals, documents.values(), final, repeat(LegContributions(contributions))))
+
+
+def _within_one(scores: list[float]) -> list[float]:
+    """Scores of which some may have left [0, 1] by a rounding error."""
+    if min(scores, default=0.0) >= 0 and max(scores, default=0.0) <= 1:
+        return scores
+    return [min(1.0, max(0.0, score)) for score in scores]
 
 
 def _normalise_weights(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:

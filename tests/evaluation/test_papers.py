@@ -298,7 +298,7 @@ RECIPES = {
     "capr": {
         *("TF-IDF", "BM25", "har", "cdv-fasttext", "cdv-pooled", "cdv-finetuned"),
         *("capr-bi", "capr-bi-shared", "capr-poly", "capr-cross", "capr-longformer-bi", "capr-longformer-poly"),
-        *("capr-bi-slots", "capr-longformer-bi-slots", "capr-longformer-poly-slots"),
+        *("capr-bi-slots", "capr-cross-slots", "capr-longformer-bi-slots", "capr-longformer-poly-slots"),
     },
     "cdv": {
         *("TF-IDF", "BM25", "arc-i", "arc-ii", "dssm", "c-dssm", "drmm", "matchpyramid", "anmm", "k-nrm", "conv-knrm"),
