@@ -87,9 +87,12 @@ def lead(tasks: Sequence[Task], items: Sequence[Report]) -> list[Report]:
 
 
 def _task_of(tasks: Sequence[Task], variant: str) -> Task:
-    """The task whose rows are marked so, those of a part of its questions included; strict rows are the main task's."""
+    """The task whose rows are marked so, those of a part of its questions included; strict rows are the main task's.
+
+    A variant can begin as another one does: the longer one counts.
+    """
     own = (task for task in tasks if task.variant and f"{variant}{SEPARATOR}".startswith(f"{task.variant}{SEPARATOR}"))
-    return next(own, tasks[0])
+    return max(own, key=lambda task: len(task.variant), default=tasks[0])
 
 
 def _against_papers(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:

@@ -114,7 +114,7 @@ def among_random(settings: Settings) -> Task:
         candidate_field=CANDIDATE_FIELD,
         pool=tuple(sections),
         published=(),
-        notes=(f"{CANDIDATES} random candidates: of {len(sections):,} sections, those of the question among them",),
+        notes=(f"of {len(sections):,} sections, those of the question among them",),
     )
 
 
@@ -144,7 +144,9 @@ def by_slots(settings: Settings) -> Task:
         judgements=judgements,
         measures=MEASURES,
         variant=f"{CANDIDATES} random candidates, entity + aspect",
-        notes=(f"{CANDIDATES} random candidates: of {len(sections):,} sections, those of the question among them",),
+        notes=(
+            f"{len(sections):,} sections label themselves: without titles and headings, those of the question among 64",
+        ),
         reference=True,
         leads=True,
         candidates=CANDIDATES,
@@ -185,9 +187,16 @@ def _bare(key: str, passage: Passage) -> Document:
     return Document(key, "", (Section("", passage.text),), LABELS, {CANDIDATE_FIELD: key})
 
 
+def tasks(settings: Settings) -> list[Task]:
+    """The main task, and both among random candidates."""
+    main, further = task(settings), [among_random(settings), by_slots(settings)]
+    said = (f"{item.variant}: {len(item.questions)} questions, {note}" for item in further for note in item.notes)
+    return [replace(main, notes=(*main.notes, *said)), *further]
+
+
 SUITE = Suite(
     "notes",
     "entity and heading to sections of clinical notes",
-    lambda settings, options: [task(settings), among_random(settings), by_slots(settings)],
+    lambda settings, options: tasks(settings),
     options=("systems",),
 )

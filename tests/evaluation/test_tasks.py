@@ -13,8 +13,10 @@ import pytest
 
 from encoders.labels.split import is_test_note
 from evaluation.corpus.abstracts import merged
+from evaluation.rows import describe_rows
 from evaluation.stages import draw_candidates
 from evaluation.suites import check_covid, claims, cystic_fibrosis, medquad, notes, press, scifact
+from evaluation.task import Corpus, Task
 from mappings.errors import InvalidInput, NotFound
 from search.settings import Settings
 
@@ -319,3 +321,23 @@ def test_random_candidates_hold_the_answers_and_never_change():
 def test_the_measures_are_those_of_the_papers() -> None:
     assert ("RR", *(f"Success@{cutoff}" for cutoff in (1, 3, 5, 20, 100, 500))) == claims.MEASURES
     assert medquad.MEASURES[:4] == ("Success@1", "Success@5", "Success@10", "AP")
+
+
+def test_a_row_is_of_the_task_with_the_longest_variant_that_it_begins_with() -> None:
+    first = Task("small", Corpus("small", "notes", tuple), (), {}, ("Success@1",))
+    tasks = [
+        first,
+        replace(first, variant="64", trained="no"),
+        replace(first, variant="64, slots", trained="yes", leads=True),
+    ]
+    rows = [
+        {"system": f"dense{part}", "measures": {}}
+        for part in ("", ", 64", ", 64, slots", ", 64, slots, some (3)", ", 6")
+    ]
+    assert describe_rows(tasks, rows) == [
+        rows[2] | {"note": "yes"},
+        rows[3] | {"note": "yes"},
+        rows[0],
+        rows[1] | {"note": "no"},
+        rows[4],
+    ]
