@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import Token, terms, tokens
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import Passage
@@ -16,6 +17,7 @@ from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, SearchEng
 from search.query import LexicalQuery, Query, Ranking
 from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
+from search.understanding.aspects import after_subject
 from search.understanding.criteria import Criterion
 from search.understanding.lookups import Words, has, meanings_in, phrase
 from search.understanding.understand import Understanding
@@ -93,25 +95,41 @@ def _whole(passage: Passage) -> str:
     return "\n".join((passage.title, passage.heading, passage.text, passage.also))
 
 
+def in_sections(
+    passages: Mapping[str, Passage], held: Container[str], aspects: Container[str], query: Query
+) -> frozenset[str]:
+    """The passages under a heading that is asked for; of documents that hold the query, also those that name it within."""
+    documents = {passage.document for name, passage in passages.items() if name in held}
+    named = phrase(query.aspect or after_subject(query.text))
+    return frozenset(
+        name
+        for name, passage in passages.items()
+        if normalise_heading(passage.heading) in aspects
+        or (passage.document in documents and Words(f"{passage.heading}\n{passage.text}").hold(named))
+    )
+
+
 def by_tier(
     candidates: Sequence[Candidate], held: frozenset[str], required: bool, asked: frozenset[str] = frozenset()
 ) -> list[Candidate]:
-    """The candidates that hold the query first, and among equals those of the sections `asked` for, otherwise in order.
+    """The candidates that hold the query first, before them those of the sections `asked` for of the same documents.
 
-    With `required`, only those that hold the query, if there are any.
+    Others of these sections come before all else; otherwise in order. With `required`, only those that hold the query, if
+    there are any.
     """
     if required and held:
         candidates = [item for item in candidates if item.passage in held]
         held = frozenset()
     if not (held or asked):
         return list(candidates)
-    lower = 2 if asked else 1
-    return rank_by_level(
-        item._replace(
-            tier=lower * (bool(held) and item.passage not in held) + (bool(asked) and item.passage not in asked)
-        )
-        for item in candidates
-    )
+    documents = {item.document for item in candidates if item.passage in held}
+
+    def tier(item: Candidate) -> int:
+        if item.passage in asked:
+            return 0 if not held or item.document in documents else 2
+        return 1 if item.passage in held else 3
+
+    return rank_by_level(item._replace(tier=tier(item)) for item in candidates)
 
 
 Arrangement = Callable[

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mappings.analysis.headings import normalise_heading
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import DISCOURSE, Collection
 from mappings.errors import MedleyError, NotFound, Unavailable
@@ -188,7 +187,7 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
         held = lookup.genuine(
             answer, understanding, context.contents.passages([item.passage for item in answer.holders])
         )
-    tiered = lookup.by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context))
+    tiered = lookup.by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, held, context))
     ranked = _titled_first(_arranged(lookup.by_preference, tiered, understanding.preferences, context), context)
     nameless = not held and (understanding.asked or lexical.required)
     if nameless and ranked and not _asserts(ranked[0], context):
@@ -224,11 +223,12 @@ def _titled_first(candidates: Sequence[Candidate], context: _Context) -> Sequenc
     return lookup.by_title(candidates, passages, context.query.text)
 
 
-def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> frozenset[str]:
+def _in_asked_sections(candidates: Sequence[Candidate], held: frozenset[str], context: _Context) -> frozenset[str]:
     """The passages of the candidates whose sections are asked for."""
-    aspects = context.understanding.aspects
-    passages = context.contents.passages([item.passage for item in candidates]) if aspects else {}
-    return frozenset(name for name, passage in passages.items() if normalise_heading(passage.heading) in aspects)
+    if not context.understanding.aspects:
+        return frozenset()
+    passages = context.contents.passages([item.passage for item in candidates])
+    return lookup.in_sections(passages, held, context.understanding.aspects, context.query)
 
 
 def _cached_answer(request: LegsRequest, context: _Context, vector_bytes: bytes) -> LegsAnswer:

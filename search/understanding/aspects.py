@@ -30,6 +30,21 @@ def aspects_of(free: str, slot: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_endings(words)))
 
 
+def before_aspect(free: str) -> str:
+    """What stands before the longest known heading that a text ends with; the text where it ends with none."""
+    words = free.split()
+    for count in range(min(MAX_HEADING_WORDS, len(words) - 1), 0, -1):
+        if level(" ".join(words[-count:])):
+            return " ".join(words[:-count])
+    return free
+
+
+def after_subject(free: str) -> str:
+    """The longest known heading that a text ends with; "" where it ends with none."""
+    before = before_aspect(free)
+    return free[len(before) :].strip() if before != free else ""
+
+
 def aspect_keywords(aspects: tuple[str, ...]) -> tuple[tuple[str, str, float], ...]:
     """What lets passages of these aspects score in the lexical leg."""
     return tuple((ASPECT, aspect, ASPECT_WEIGHT) for aspect in aspects)

@@ -15,7 +15,7 @@ from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
 from mappings.fields import Field
 from search.query import Filter, LexicalQuery, Phrase, Query
-from search.understanding.aspects import aspect_keywords, aspects_of
+from search.understanding.aspects import aspect_keywords, aspects_of, before_aspect
 from search.understanding.codes import spell_codes
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
@@ -95,7 +95,7 @@ def understand(
     phrases = [phrase(longer) for longer in _additions(text, found)]
     singles = {longer[0]: EXPANSION_WEIGHT for longer in phrases if len(longer) == 1 and longer[0] not in counted}
     weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles
-    things = () if parsed.phrases or query.slots or query.lacking or read.criteria else asked(parsed.free)
+    things = _things(query, parsed, read, aspects if reads_text else ())
     lexical = LexicalQuery(
         terms=tuple(sorted(weighted.items())),
         phrases=tuple((longer, EXPANSION_WEIGHT) for longer in dict.fromkeys(phrases) if len(longer) > 1),
@@ -131,6 +131,15 @@ def _read(query: Query, free: str, reader: ConceptReader, reads_text: bool) -> t
     spelled, notes = spell_codes(query, reader)
     read = read_query(query, free, reader, reads_text)
     return spelled, replace(read, notes=(*notes, *read.notes))
+
+
+def _things(query: Query, parsed: Parsed, read: ReadQuery, aspects: tuple[str, ...]) -> tuple[Asked, ...]:
+    """What a short query asks for. Of one that names a section, that is what it is about: the section need not say so."""
+    if parsed.phrases or query.having or query.lacking or read.criteria:
+        return ()
+    if query.slots:
+        return asked(clean(query.entity)) if aspects and query.entity.strip() and not parsed.free else ()
+    return asked(before_aspect(parsed.free) if aspects else parsed.free)
 
 
 def _expansions(text: str, as_typed: Set[tuple[str, ...]]) -> Iterator[Expansion]:
