@@ -267,7 +267,6 @@ def test_a_table_that_a_paper_lacks_is_named() -> None:
 
 NOT_KEPT = {
     *("dense, reading A", "dense, reading B", "medley-crossencoder"),
-    *("bm25, on MTSamples", "dense, on MTSamples"),
 }
 """Rows of options that no kept report has."""
 
