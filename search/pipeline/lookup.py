@@ -19,7 +19,7 @@ from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
 from search.understanding.aspects import after_subject
 from search.understanding.criteria import Criterion
-from search.understanding.lookups import Words, has, meanings_in, phrase
+from search.understanding.lookups import Words, can_hold, has, meanings_in, phrase
 from search.understanding.understand import Understanding
 
 MOST_MISSING: Final = 3
@@ -101,11 +101,13 @@ def in_sections(
     """The passages under a heading that is asked for; of documents that hold the query, also those that name it within."""
     documents = {passage.document for name, passage in passages.items() if name in held}
     named = phrase(query.aspect or after_subject(query.text))
+
+    def names_it(passage: Passage) -> bool:
+        text = f"{passage.heading}\n{passage.text}"
+        return passage.document in documents and can_hold(text, named) and Words(text).hold(named)
+
     return frozenset(
-        name
-        for name, passage in passages.items()
-        if normalise_heading(passage.heading) in aspects
-        or (passage.document in documents and Words(f"{passage.heading}\n{passage.text}").hold(named))
+        name for name, passage in passages.items() if normalise_heading(passage.heading) in aspects or names_it(passage)
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mappings.documents import Access, Document, Passage, Section
 from search.bootstrap import Medley
@@ -12,6 +14,7 @@ from search.pipeline.services import Trace
 from search.query import Query
 from search.settings import Settings
 from search.understanding.aspects import after_subject, before_aspect
+from search.understanding.lookups import Words, can_hold, phrase
 from search.understanding.understand import Understanding, understand
 from workers.indexing.indexer import Indexer
 from workers.indexing.ingest import ingest
@@ -121,3 +124,33 @@ def test_a_section_within_another_counts_only_in_documents_that_hold_the_query()
     for query in (by_text, by_slots):
         assert in_sections(passages, {"own"}, ("social history",), query) == {"within", "headed"}
         assert in_sections(passages, set(), ("social history",), query) == {"headed"}
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "History",
+                "histories",
+                "PLAN",
+                "plans",
+                "Ros",
+                "heent",
+                "général",
+                "Émile",
+                "the",
+                "of",
+                "-",
+                "12",
+                "x-ray",
+            ]
+        ),
+        max_size=8,
+    )
+)
+def test_what_can_not_hold_a_phrase_does_not(words: list[str]) -> None:
+    text = " ".join(words)
+    for typed in ("history", "plan", "ROS", "HEENT", "general", "x ray", "history of plan", "12", "a", ""):
+        if Words(text).hold(phrase(typed)):
+            assert can_hold(text, phrase(typed))
+    assert not can_hold("Rest and ice.", phrase("plan"))
