@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from encoders.words.vectors import split_words
+from encoders.words.vectors import has_word
 from evaluation.measures import Run, ordered
 from evaluation.stages import Progress
 from evaluation.task import Task
@@ -39,14 +39,15 @@ def rank_matchers(
     """(name, question → document ids, best first) of each network in `folder`, among the `chosen` of a question.
 
     A network reads the words of a question, such as entity and aspect, and a document's title and text; documents without a
-    word come last. Raises as `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words than it was trained with.
+    word come last. Raises as `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words
+    than it was trained with.
     """
     checkpoint = _load_training()
     texts = {
         document.id: " ".join([document.title, *(item.text for item in document.sections)]).strip()
         for document in task.corpus.documents()
     }
-    worded = {key for key, text in texts.items() if split_words(text)}
+    worded = {key for key, text in texts.items() if has_word(text)}
     for name, place in checkpoint.find_matchers(folder).items():
         ranker, found = checkpoint.load_matcher(place), {}
         for number, question in enumerate(task.questions, 1):

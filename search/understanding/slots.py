@@ -13,6 +13,7 @@ from mappings.clinical.reading import ConceptMention, ConceptReader
 from mappings.documents import clean
 from search.query import Query
 from search.understanding.aspects import aspects_of
+from search.understanding.codes import spell_codes
 from search.understanding.model_text import opening
 
 _MAIN: Final = frozenset({"diagnoses", "symptoms"})
@@ -40,9 +41,8 @@ def read_slots(query: Query, free: str, reader: ConceptReader | None, reads_text
     found. A typed entity that is a code stands for the name of its concept (CDV, section 1). The aspect is what the text names or asks for by a verb and, if `reads_text`, the heading that it ends with.
     """
     text = opening(free)
-    typed = clean(query.entity).strip()
-    coded = reader.lexicon.coded(typed) if reader and typed else None
-    entity = (coded.name if coded else typed) or (_named_entity(text, reader) if reader and text else "")
+    query = spell_codes(query, reader)[0] if reader else query
+    entity = clean(query.entity).strip() or (_named_entity(text, reader) if reader and text else "")
     aspect = clean(query.aspect).strip() or (_heading_at_end(free) if reads_text else "")
     return QuerySlots(entity, aspect or _asked_aspect(text, entity))
 

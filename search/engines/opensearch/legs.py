@@ -30,7 +30,8 @@ _BM25_SCALE: Final = 2.2 * _BM25_STEPS
 _ROUNDED: Final = 1 / _BM25_STEPS
 
 _FOR_SLACK: Final = 10
-"""Hits beyond the wanted ones, of a leg with slack: with 20 in all the last wanted one is certain for 98 of 100 claims."""
+"""Hits beyond the wanted ones, of a leg with slack: the last wanted one is certain for .947
+of 300 claims with 10 in all, for .997 with 30 (these are 20)."""
 _NO_FACETS: Final[Facets] = {}
 _READ: Final = {
     "filter_path": "responses.status,responses.error,responses.timed_out,responses._shards.failed,responses.hits.total,"
