@@ -19,7 +19,7 @@ to what only its indication tells. Where their heading is wider than the finding
 
 Reports with "No Indexing" were given to no indexer: they are neither answers nor wrong, and are left out.
 
-RADIOLOGY leaves queries of several findings open (its checklist's R6). Two further tasks ask for them in words, "A and B" and
+RADIOLOGY leaves queries of several findings open (R6 of docs/papers.md). Two further tasks ask for them in words, "A and B" and
 "A without B", where neither finding has a heading of the other, and ten reports have both.
 """
 

@@ -32,17 +32,21 @@ def aspects_of(free: str, slot: str) -> tuple[str, ...]:
 
 def before_aspect(free: str) -> str:
     """What stands before the longest known heading that a text ends with; the text where it ends with none."""
-    words = free.split()
-    for count in range(min(MAX_HEADING_WORDS, len(words) - 1), 0, -1):
-        if level(" ".join(words[-count:])):
-            return " ".join(words[:-count])
-    return free
+    return _split(free)[0]
 
 
 def after_subject(free: str) -> str:
     """The longest known heading that a text ends with; "" where it ends with none."""
-    before = before_aspect(free)
-    return free[len(before) :].strip() if before != free else ""
+    return _split(free)[1]
+
+
+def _split(free: str) -> tuple[str, str]:
+    words = free.split()
+    for count in range(min(MAX_HEADING_WORDS, len(words) - 1), 0, -1):
+        ending = " ".join(words[-count:])
+        if level(ending):
+            return " ".join(words[:-count]), ending
+    return free, ""
 
 
 def aspect_keywords(aspects: tuple[str, ...]) -> tuple[tuple[str, str, float], ...]:

@@ -91,6 +91,7 @@ def test_a_section_alone_is_asked_of_every_document(medley: Medley) -> None:
         ("asthma social history", "asthma", "social history"),
         ("knee pain history", "knee pain", "history"),
         ("hay fever medications", "hay fever", "medications"),
+        ("  hay  fever   social  history ", "hay fever", "social history"),
         ("asthma", "asthma", ""),
         ("plan", "plan", ""),
         ("treatment of asthma", "treatment of asthma", ""),
