@@ -31,8 +31,9 @@ def rows_and_tests(
     trained = [system for system in runs if system not in PLAIN and not system.startswith(stages.BASELINE)]
     if task.listed or len(trained) <= FEW:
         pairs += combinations(trained, 2)
-    if task.listed:  # also against what found their candidates
-        pairs += [(system, papers.PREPARED) for system in trained if papers.PREPARED in runs]
+    # Also against what found their candidates.
+    lexical = papers.PREPARED if task.listed else stages.BM25 if task.leads else ""
+    pairs += [(system, lexical) for system in trained if lexical in runs]
     tests = [
         paired_test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
         for first, second in pairs
@@ -55,14 +56,18 @@ def break_down(task: Task, runs: Mapping[str, Run], judgements: Judgements) -> l
 def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]:
     """The rows of a suite's tasks with what is to be known of them today, those of leading tasks first.
 
-    The first task is the main one. Rows of a kept report lose the notes that they had.
+    The first task is the main one; rows of another task with more or fewer questions say how many. Rows of a kept report
+    lose the notes that they had.
     """
     found = []
     for row in lead(tasks, rows):
         system, _, variant = row["system"].partition(SEPARATOR)
-        trained = _task_of(tasks, variant).trained if _is_of_model(system) else ""
+        task = _task_of(tasks, variant)
+        trained = task.trained if _is_of_model(system) else ""
         bare = {key: value for key, value in row.items() if key != "note"}
-        found.append(bare | ({"note": trained} if trained else {}))
+        other = variant == task.variant and len(task.questions) != len(tasks[0].questions)
+        number = {"queries": len(task.questions)} if other else {}
+        found.append(bare | number | ({"note": trained} if trained else {}))
     return found
 
 

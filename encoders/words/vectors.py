@@ -21,6 +21,11 @@ from numpy.typing import NDArray
 from mappings.errors import ModelError
 
 _WORD: Final = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+_NAMES: Final = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega"
+_GREEK: Final = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _NAMES.split(), strict=True))
+_VARIANTS: Final = {"ς": "sigma", "ϕ": "phi", "ϵ": "epsilon", "µ": "u", "’": "'", "‐": "-", "‑": "-"}
+_SPELT: Final = str.maketrans(_GREEK | _VARIANTS)
+"""Greek letters by name, the sign for micro as "u", and one form of each apostrophe and hyphen."""
 _OFFSET, _PRIME, _MASK = 2166136261, 16777619, 0xFFFFFFFF  # of the hash FNV-1a
 MOST_REMEMBERED: Final = 200_000
 """Vectors of words outside the vocabulary are remembered, up to so many words."""
@@ -29,7 +34,10 @@ MOST_CHARACTERS: Final = 64
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, in lowercase and without accents: letters and digits, also joined by hyphens or apostrophes."""
+    """The words of a text, in lowercase and without accents: letters and digits, also joined by hyphens or apostrophes.
+
+    Greek letters are spelt: "α-thalassemia" is "alpha-thalassemia", another entity than "β-thalassemia".
+    """
     return _WORD.findall(_plain(text))
 
 
@@ -42,7 +50,8 @@ def _plain(text: str) -> str:
     """In lowercase; "Sjögren" and "Sjogren" are one name."""
     if text.isascii():
         return text.lower()
-    return "".join(sign for sign in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(sign))
+    bare = "".join(sign for sign in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(sign))
+    return bare.translate(_SPELT)
 
 
 class WordVectors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -30,21 +31,32 @@ def describe_discourse(folder: Path) -> dict[str, str]:
     return {name: DiscourseArtifact.open(place).fingerprint for name, place in find_discourse(folder).items()}
 
 
+def check_documents(task: Task, folder: Path) -> None:
+    """Raises `InvalidInput` for a folder with discourse models where the task does not tell whole documents."""
+    names = find_discourse(folder)
+    if names and not task.whole:
+        message = (
+            f"{', '.join(names)} can't rank here: a discourse model reads a passage in its document, and the suite "
+            f"{task.suite} does not tell in which one it stands"
+        )
+        raise InvalidInput(message, field="systems")
+
+
 def rank_discourse(task: Task, folder: Path, chosen: Mapping[str, Collection[str]]) -> Iterator[tuple[str, Run]]:
     """(name, question → passage ids, best first) of each model in `folder`, among the `chosen` of a question.
 
-    Equal scores are ordered by id. Raises `InvalidInput` for a task that does not tell whole documents, `ModelError`.
+    Equal scores are ordered by id; passages that are not read, since their document is long, come last.
+    Raises as `check_documents` does, and `ModelError`.
     """
-    if not task.whole:
-        raise InvalidInput(f"the suite {task.suite} does not tell in which document a passage stands", field="task")
+    check_documents(task, folder)
     for name, place in find_discourse(folder).items():
         encoder = DiscourseEncoder.open(place)
         vectors = _read_passages(encoder, task.whole)
         found = {}
         for question in task.questions:
             query = encoder.encode_query(question.entity, question.aspect)
-            scores = {key: float(vectors[key] @ query) for key in chosen[question.id] if key in vectors}
-            found[question.id] = ordered(scores)
+            read = {key: vectors[key] for key in chosen[question.id] if key in vectors}
+            found[question.id] = ordered({key: float(own @ query) if own.any() else -inf for key, own in read.items()})
         yield name, found
 
 

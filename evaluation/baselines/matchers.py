@@ -38,14 +38,13 @@ def rank_matchers(
 ) -> Iterator[tuple[str, Run]]:
     """(name, question → document ids, best first) of each network in `folder`, among the `chosen` of a question.
 
-    A network reads the words of a question, such as entity and aspect, and a document's title and text; documents without a
-    word come last. Raises as `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words
+    A network reads the words of a question, such as entity and aspect, and a document's text, as in training without its
+    title; documents without a word come last. Raises as `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words
     than it was trained with.
     """
     checkpoint = _load_training()
     texts = {
-        document.id: " ".join([document.title, *(item.text for item in document.sections)]).strip()
-        for document in task.corpus.documents()
+        document.id: " ".join(item.text for item in document.sections).strip() for document in task.corpus.documents()
     }
     worded = {key for key, text in texts.items() if has_word(text)}
     for name, place in checkpoint.find_matchers(folder).items():

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from evaluation.baselines import papers
-from evaluation.baselines.discourse import describe_discourse, find_discourse, rank_discourse
+from evaluation.baselines.discourse import check_documents, describe_discourse, find_discourse, rank_discourse
 from evaluation.baselines.matchers import describe_matchers, rank_matchers
 from evaluation.baselines.transformers import (
     describe_transformers,
@@ -49,6 +49,8 @@ def require_systems(tasks: Collection[Task], options: SuiteOptions) -> dict[str,
         message = "these systems rank the candidates of a question asked by entity and aspect: leave out --full and --no-variants"
         raise InvalidInput(message, field="systems")
     found = describe_trained(options.systems)
+    for task in filter(takes_systems, tasks):
+        check_documents(task, options.systems)
     if not any(task.candidates or _has_list(task) for task in tasks) and not find_bi_encoders(options.systems):
         message = (
             f"{options.systems} holds no bi-encoder; with --reading only these rank, since BM25+† finds no candidates"

@@ -165,10 +165,9 @@ def _entry(report: Report, system: str) -> Mapping[str, Any]:
 
 def _made(row: OwnRow) -> str:
     """Which command made a row, on how many queries, what is known of it, and by which models."""
-    report = row.report
-    sample = report.get("sample")
-    queries = f"{report['queries']:,} queries" + (f" (fixed sample of {sample['of']:,})" if sample else "")
-    own = _entry(report, row.system)
+    report, own = row.report, _entry(row.report, row.system)
+    sample = " (a fixed sample)" if report.get("sample") else ""
+    queries = f"{own.get('queries', report['queries']):,} queries{sample}"
     trained = (report.get("models") or {}).get("trained", {}).get(row.system.partition(SEPARATOR)[0], "")
     told = [f"ours: row '{row.system}' of `{report['command']}`, {queries}", trained, own.get("note", ""), _models(row)]
     return "; ".join(filter(None, told))

@@ -28,6 +28,13 @@ def test_words_are_letters_and_digits_in_lowercase() -> None:
     assert split_words("IL-6 in Alzheimer's; 2.5 mg (p53).") == ["il-6", "in", "alzheimer's", "2", "5", "mg", "p53"]
     assert split_words("--- 漢字") == []
     assert split_words("Sjögren's, Guillain-Barré, 10² mg") == ["sjogren's", "guillain-barre", "10", "mg"]
+
+
+def test_greek_letters_tell_names_apart() -> None:
+    assert split_words("α-Thalassemia, β-thalassaemia") == ["alpha-thalassemia", "beta-thalassaemia"]
+    assert split_words("Α1-antitrypsin; σς λ") == ["alpha1-antitrypsin", "sigmasigma", "lambda"]
+    assert split_words("5 µg") == ["5", "ug"]
+    assert split_words("Crohn’s, Guillain‑Barré") == ["crohn's", "guillain-barre"]
     assert (has_word("É"), has_word("漢字 —")) == (True, False)
 
 

@@ -9,8 +9,11 @@ import pytest
 
 pytest.importorskip("torch")
 
+from encoders.discourse.reading import MOST_SENTENCES
 from encoders.training.runs.discourse import train_discourse
 from evaluation.baselines.discourse import describe_discourse, find_discourse, rank_discourse
+from evaluation.baselines.trained import require_systems
+from evaluation.suite import SuiteOptions
 from evaluation.task import Corpus, Question, Task
 from mappings.errors import InvalidInput, ModelError
 from tests.training.discourse_corpora import ASPECTS, ENTITIES, RECIPE, write_articles, write_words
@@ -49,8 +52,14 @@ def test_each_model_of_a_folder_ranks_the_candidates_of_each_question(tmp_path: 
     right = [run[question][0] in answers for question, answers in task.judgements.items()]
     assert sum(right) >= 0.8 * len(right)
     assert list(describe_discourse(tmp_path / "runs")) == ["cdv-small"]
-    with pytest.raises(InvalidInput, match="does not tell in which document"):
+    with pytest.raises(InvalidInput, match=r"cdv-small can't rank here: .* small does not tell"):
         next(rank_discourse(replace(task, whole=()), tmp_path / "runs", chosen))
+    with pytest.raises(InvalidInput, match="cdv-small can't rank here"):
+        require_systems([replace(task, listed=3, reference=True, whole=())], SuiteOptions(systems=tmp_path / "runs"))
+    article = {**task.whole[1], "long": "One sentence. " * MOST_SENTENCES, "unread": task.whole[1]["glass-1"]}
+    long = replace(task, whole=(task.whole[0], article, *task.whole[2:]))
+    ((_, cut),) = rank_discourse(long, tmp_path / "runs", {item.id: ["glass-1", "unread"] for item in task.questions})
+    assert {keys[-1] for keys in cut.values()} == {"unread"}, "what was not read comes last, also after what is unlike"
     (tmp_path / "runs" / "cdv-small" / "model" / "documents.onnx").write_bytes(b"")
     with pytest.raises(ModelError, match=r"documents\.onnx"):
         describe_discourse(tmp_path / "runs")

@@ -289,6 +289,19 @@ def test_up_to_four_trained_systems_are_compared_with_one_another(tmp_path: Path
     assert rows_and_tests(task, runs | {"fifth": right}, task.judgements, "")[1] == []
 
 
+def test_trained_systems_are_compared_with_the_words_that_found_their_candidates(
+    tmp_path: Path, settings: Settings
+) -> None:
+    task = task_of(tmp_path / "mine")
+    right = {query: [*grades] for query, grades in task.judgements.items()}
+    runs = dict.fromkeys(("bm25", "BM25+†", "cdv", "har"), right)
+    for like_published, lexical in ((replace(task, leads=True), "bm25"), (replace(task, listed=3), "BM25+†")):
+        _, tests = rows_and_tests(like_published, runs, task.judgements, "")
+        assert [(test["system"], test["against"]) for test in tests] == [
+            *(("cdv", "har"), ("cdv", lexical), ("har", lexical))
+        ]
+
+
 def test_a_deeper_ranking_leaves_what_a_search_fuses_as_it_is(tmp_path: Path, settings: Settings) -> None:
     shallow = replace(settings, window=5)
     task = task_of(tmp_path / "mine")

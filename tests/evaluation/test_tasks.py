@@ -16,7 +16,7 @@ from evaluation.corpus.abstracts import merged
 from evaluation.rows import describe_rows
 from evaluation.stages import draw_candidates
 from evaluation.suites import check_covid, claims, cystic_fibrosis, medquad, notes, press, scifact
-from evaluation.task import Corpus, Task
+from evaluation.task import Corpus, Question, Task
 from mappings.errors import InvalidInput, NotFound
 from search.settings import Settings
 
@@ -328,14 +328,14 @@ def test_a_row_is_of_the_task_with_the_longest_variant_that_it_begins_with() -> 
     tasks = [
         first,
         replace(first, variant="64", trained="no"),
-        replace(first, variant="64, slots", trained="yes", leads=True),
+        replace(first, variant="64, slots", trained="yes", leads=True, questions=(Question("1", "gout"),)),
     ]
     rows = [
         {"system": f"dense{part}", "measures": {}}
         for part in ("", ", 64", ", 64, slots", ", 64, slots, some (3)", ", 6")
     ]
     assert describe_rows(tasks, rows) == [
-        rows[2] | {"note": "yes"},
+        rows[2] | {"note": "yes", "queries": 1},
         rows[3] | {"note": "yes"},
         rows[0],
         rows[1] | {"note": "no"},
