@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -207,6 +207,11 @@ class Passage:
     def model_text(self) -> str:
         """The passage as a model reads it: the context, then the text."""
         return f"{self.context} {self.text}".strip()
+
+    @property
+    def as_returned(self) -> Passage:
+        """The passage as an index returns it: `also` is searched, never shown."""
+        return replace(self, also="") if self.also else self
 
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")

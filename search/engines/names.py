@@ -20,6 +20,11 @@ def check_collection(collection: str) -> str:
     return collection
 
 
+def is_collection(name: str) -> bool:
+    """Whether a collection can have this name: a folder beside those of collections may have another."""
+    return _NAME.fullmatch(name) is not None
+
+
 def index_name(collection: str, generation: int) -> str:
     """The name of one generation of a collection's index."""
     return f"{collection}-{generation}"

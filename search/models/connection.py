@@ -139,6 +139,8 @@ class ServerConnection:
                 first_try = False  # a kept-alive connection may have been closed meanwhile: retry once, on a new one
                 continue
             call.set({"http.response.status_code": status})
+            if status < 500:  # also one that refuses: it is there
+                self.breaker.succeed()
             if status not in _BUSY:
                 return Reply(self._value(status, content), reply_headers)
             wait = max(random.uniform(pause / 2, pause), _retry_after(reply_headers.get("Retry-After")))  # noqa: S311
@@ -195,7 +197,6 @@ class ServerConnection:
         if status >= 500:
             self.breaker.fail(f"it responded with {status}")
             raise Unavailable(f"{self.address} failed ({status}: {_reason(content)})")
-        self.breaker.succeed()
         if status != 200:
             raise ModelError(f"{self.address} rejected the request ({status}: {_reason(content)})")
         try:

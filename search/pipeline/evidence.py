@@ -21,9 +21,9 @@ from search.understanding.criteria import Criterion
 
 SENTENCES = 2
 """The most sentences shown per hit."""
-DENIED, ASKED, SUSPECTED, NOT_PROVEN = 1, 2, 4, 8
-"""The doubts about a criterion: the passage that states it also denies it or leaves it open; its section only asks; it does
-not state it surely; it does not speak of it. They add up, but the lesser ones never to a greater one."""
+DENIED, ASKED, SUSPECTED, NOT_PROVEN = range(4)
+"""The kinds of doubts about a criterion, the least first: the passage that states it also denies it or leaves it open; its
+section only asks; it does not state it surely; it does not speak of it."""
 
 
 def marks(text: str, wanted: frozenset[str]) -> tuple[Span, ...]:
@@ -91,19 +91,35 @@ def best(found: Sequence[Evidence], scores: Sequence[float] | None = None) -> tu
 
 
 def doubts(passage: Passage, criteria: Sequence[Criterion], lexicon: ConceptLexicon) -> int:
-    """The doubts that a passage leaves about all criteria, added up; 0: it proves them all."""
-    return sum(_doubt(passage, item, lexicon) for item in criteria)
+    """The doubts that a passage leaves about all criteria, as one number; 0: it proves them all.
+
+    They add up, but all of a lesser kind never to one of a greater kind.
+    """
+    counts = Counter(kind for item in criteria for kind in _doubts(passage, item, lexicon))
+    return sum(count * _weight(kind, criteria) for kind, count in counts.items())
 
 
-def _doubt(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> int:
+def unproven(criteria: Sequence[Criterion]) -> int:
+    """The least `doubts` of a passage that leaves one of the criteria unproven."""
+    return _weight(NOT_PROVEN, criteria)
+
+
+def _weight(kind: int, criteria: Sequence[Criterion]) -> int:
+    return math.prod([len(criteria) + 1] * kind)
+
+
+def _doubts(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> Iterator[int]:
+    """The kinds of doubts about one criterion."""
     proven = min((doubt for doubt, _ in _proving(passage, criterion, lexicon)), default=None)
     if proven is None:
-        return NOT_PROVEN
-    asked = ASKED if asks(passage.heading) else 0
+        yield NOT_PROVEN
+        return
+    if asks(passage.heading):
+        yield ASKED
     if proven:
-        return SUSPECTED + asked
-    denied = criterion.denies(((item.concept, item.assertion) for item in passage.mentions), lexicon)
-    return asked + (DENIED if denied else 0)
+        yield SUSPECTED
+    elif criterion.denies(((item.concept, item.assertion) for item in passage.mentions), lexicon):
+        yield DENIED
 
 
 def find_proofs(

@@ -12,7 +12,7 @@ from mappings.analysis.words import Token, terms, tokens
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import Passage
 from mappings.errors import MedleyError
-from search.pipeline.evidence import NOT_PROVEN, doubts
+from search.pipeline.evidence import doubts, unproven
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, SearchEngine
 from search.query import LexicalQuery, Query, Ranking
 from search.ranking.candidates import Candidate
@@ -103,8 +103,10 @@ def in_sections(
     named = phrase(query.aspect or after_subject(query.text))
 
     def names_it(passage: Passage) -> bool:
+        if not named or passage.document not in documents:
+            return False
         text = f"{passage.heading}\n{passage.text}"
-        return passage.document in documents and can_hold(text, named) and Words(text).hold(named)
+        return can_hold(text, named) and Words(text).hold(named)
 
     return frozenset(
         name for name, passage in passages.items() if normalise_heading(passage.heading) in aspects or names_it(passage)
@@ -160,16 +162,16 @@ def by_preference(
 
     Those that are alike in this stay in their tiers; and of the others, those that rule it out end each tier.
     """
-    tiers = 1 + max((item.tier for item in candidates), default=0)
+    tiers, limit = 1 + max((item.tier for item in candidates), default=0), unproven(preferences)
 
     def tier(item: Candidate) -> int:
         passage = passages[item.passage]
         left = doubts(passage, preferences, lexicon)
-        if left < NOT_PROVEN:
+        if left < limit:
             return left * tiers + item.tier
         said = [(mention.concept, mention.assertion) for mention in passage.mentions]
         denied = any(preferred.denies(said, lexicon) for preferred in preferences)
-        return NOT_PROVEN * tiers + 2 * item.tier + denied
+        return limit * tiers + 2 * item.tier + denied
 
     return rank_by_level(item.unranked()._replace(tier=tier(item)) for item in candidates)
 
@@ -184,8 +186,8 @@ def by_title(candidates: Sequence[Candidate], passages: Mapping[str, Passage], t
 
 
 def asserts(passage: Passage, preferences: Sequence[Criterion], lexicon: ConceptLexicon) -> bool:
-    """Whether a passage asserts all that is preferred, be it not surely."""
-    return doubts(passage, preferences, lexicon) < NOT_PROVEN
+    """Whether a passage asserts all that is preferred, even if it only suspects it."""
+    return doubts(passage, preferences, lexicon) < unproven(preferences)
 
 
 def can_miss_words(query: Query, meta: IndexMeta) -> bool:

@@ -21,6 +21,7 @@ from search.pipeline.rerank import Reranked
 from search.pipeline.results import Evidence, Hit, HitStance, Proof, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
 from search.pipeline.services import SearchServices, Trace
+from search.protocols import BM25
 from search.query import Query
 from search.ranking.answers import RIVALS, AnswerSigns, signs_of
 from search.ranking.candidates import Candidate
@@ -108,18 +109,17 @@ def _page(
     trace.step("evidence")
     proofs = _proofs(query, retrieved, passages, services)
     can_tell = not progress.marks and coverage.closely >= min(coverage.wanted, RIVALS + 1)
-    signs = _signs(query, retrieved, groups, passages, readings) if can_tell else [None] * len(passages)
-    content = {
-        found[0].id: Shown(*found, proofs.get(found[0].document, ()))
-        for found in zip(passages, sentences, readings, signs, strict=True)
-    }
+    signs = _signs(query, retrieved, groups, passages, readings, can_tell)
+    shown = zip(passages, sentences, readings, signs, strict=True)
+    content = {found[0].id: Shown(*found, proofs.get(found[0].document, ())) for found in shown}
+    missing = () if progress.marks else _missing(query, retrieved, passages, services)
     # Last of all: what was replaced or deleted while we searched is not shown either.
     newest = keep_newest(visible, services, retrieved.meta.collection)
-    hits = tuple(_hit(query, retrieved, item, content[item.best.passage]) for item in newest)
+    left = [_hit(query, retrieved, item, content[item.best.passage]) for item in newest]
     trace.step("check")
-    hits, probability = with_probabilities(hits, retrieved.collection, services.settings)
+    told, probability = with_probabilities(left, retrieved.collection, services.settings)
     return Results(
-        hits=with_curves(hits, retrieved, services),
+        hits=with_curves(told, retrieved, services),
         total=retrieved.answer.total,
         facets=retrieved.answer.facets,
         timings_ms=trace.finish(),
@@ -131,7 +131,7 @@ def _page(
         index=retrieved.meta.index,
         beyond_window=progress.beyond,
         feedback=retrieved.feedback,
-        missing=() if progress.marks else _missing(query, retrieved, passages, services),
+        missing=missing,
         probability=probability,
     )
 
@@ -142,9 +142,10 @@ def _signs(
     groups: Sequence[Group],
     passages: Sequence[Passage],
     readings: Sequence[StanceReading | None],
+    can_tell: bool,
 ) -> list[AnswerSigns | None]:
-    """What tells of each hit of a first page whether it answers; None where the query is no claim or question."""
-    if not is_claim(query, retrieved):
+    """What tells of each hit whether it answers; None where nothing can, or the query is no claim or question."""
+    if not (can_tell and is_claim(query, retrieved)):
         return [None] * len(passages)
     best = {item.best.passage: item.best for item in groups}
     shown = [best[passage.id] for passage in passages]
@@ -187,7 +188,7 @@ def _hit(
         evidence=shown.sentences,
         title_marks=evidence.marks(passage.title, terms),
         fields=retrieved.contents.fields([passage.document]).get(passage.document, {}),
-        lexical="bm25" in found.best.contributions,
+        lexical=BM25 in found.best.contributions,
         more_passages=sum(other.document == passage.document for other in found.others),
         others=tuple(name for name in found.documents if name != passage.document),
         meanings=meanings_of(passage, retrieved.understanding),

@@ -25,7 +25,7 @@ from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, m
 from search.ranking.fusion import fuse
 from search.understanding.criteria import Criterion
 from search.understanding.given_vectors import given_vectors
-from search.understanding.query_vectors import LaterVectors, encode_text, find_encoders
+from search.understanding.query_vectors import LaterVectors, encode_text, find_encoders, vectors_key
 from search.understanding.slots import QuerySlots
 from search.understanding.understand import Understanding, understand
 
@@ -160,8 +160,8 @@ def _ask_vectors(
 
 def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
     # The cache key needs those vectors alone that the understanding of the query does not determine.
-    own = [vector.tobytes() for vector in (request.vectors if feedback else context.asked.given).values()]
-    answer = lookup.with_holders(_cached_answer(request, context, b"".join(own)))
+    own = vectors_key(request.vectors if feedback else context.asked.given)
+    answer = lookup.with_holders(_cached_answer(request, context, own))
     context.trace.step("legs")
     candidates, understanding = _rank(answer, context)
     context.trace.step("fuse")

@@ -67,3 +67,8 @@ def encode_text(
         except MedleyError as error:
             degraded.append(f"the encoder for '{name}' failed ({error.message}); the leg '{name}' was not searched")
     return vectors
+
+
+def vectors_key(vectors: Mapping[str, Vectors]) -> bytes:
+    """What tells vectors of the same fields apart, and those of one field from those of another of its dimension."""
+    return b"".join(name.encode() + vectors[name].tobytes() for name in sorted(vectors))

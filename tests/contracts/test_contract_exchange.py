@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import date
 
@@ -12,6 +13,7 @@ from mappings.documents import Deletion, Document, Section
 from mappings.errors import Conflict
 from search.engines import codec
 from search.engines.embedded.store import EmbeddedStore
+from search.engines.opensearch.documents.tables import Table
 from search.storage import Accepted, ExportedVersion, State, StateRecord
 
 INDEX = "abstracts-1"
@@ -83,6 +85,22 @@ def test_a_restore_can_be_repeated_and_completed(backend: Backend):
     assert other.restore(versions) == 3
     assert newest(other) == newest(store)
     assert sorted(other.pending(INDEX, 9)) == [("b", 1), ("c", 1)]
+
+
+def test_a_purge_leaves_what_is_just_being_restored(backend: Backend, monkeypatch):
+    """Texts are written before what says that they are a document's: a purge can run in between."""
+    store, other = backend.store, backend.another_store()
+    store.put([document("a")])
+    versions, swap = list(store.export()), Table.swap  # one transaction writes both in an embedded store
+
+    def swap_after_purge(table, rows):
+        monkeypatch.undo()
+        other.purge(time.time() + 1, [])
+        return swap(table, rows)
+
+    monkeypatch.setattr(Table, "swap", swap_after_purge)
+    other.restore(versions)
+    assert other.latest(["a"]) == store.latest(["a"])
 
 
 @pytest.mark.parametrize("text", ["other text", "heart failure"], ids=["other content", "another version"])

@@ -97,6 +97,16 @@ def test_replacing_a_passage_of_many_rows_leaves_none_behind(backend: Backend):
     assert backend.engine.dead(meta.index) in (0, 3)  # an engine can remove replaced rows itself
 
 
+def test_a_passage_that_is_also_found_by_a_long_form_keeps_its_vectors(backend: Backend):
+    entry = Draft("a", ["heart", "AF since May"], vectors=[axis(0), axis(1)]).entry()
+    first, second = entry.passages
+    entry = replace(entry, passages=(first, replace(second, also="atrial fibrillation")))
+    meta = backend.index([entry])
+    kept = backend.engine.vectors(meta.index, entry.passages)
+    assert sorted(kept) == ["a@1#0", "a@1#1"]
+    assert np.allclose(kept["a@1#1"]["dense"], [axis(1)])
+
+
 def test_rarer_words_and_repeated_words_count_more(backend: Backend):
     drafts = [Draft("common", ["heart lung"]), Draft("rare", ["kidney lung"]), Draft("twice", ["heart heart"])]
     meta = backend.index([draft.entry() for draft in drafts])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.engines.embedded import sidecar
-from search.engines.embedded.sidecar import Column, FileRows, quantise
+from search.engines.embedded.slots import columns as slot_columns
+from search.engines.embedded.slots.columns import Column, FileRows
+from search.engines.embedded.slots.rows import quantise
 from search.engines.embedded.vectors import cells as cells_module
 from search.engines.embedded.vectors.cells import Cells, GrowingCells, assign, await_cells, train
 from search.engines.embedded.vectors.codes import asked_code, estimates, factors, pack_signs
@@ -160,7 +161,7 @@ def test_a_file_of_rows_is_searched_as_rows_in_memory_are(parts, small, monkeypa
     columns = [Column(tmp_path / str(number), part.dtype, part.shape[1]) for number, part in enumerate(parts)]
     for column, part in zip(columns, parts, strict=True):
         column.path.write_bytes(part.tobytes())
-    monkeypatch.setattr(sidecar, "MAPPED_BYTES", 1_000_000)
+    monkeypatch.setattr(slot_columns, "MAPPED_BYTES", 1_000_000)
     read = tuple(column.open(ROWS) for column in columns)
     assert [isinstance(part, FileRows) for part in read] == [True, True, False]
     for slots in (np.arange(ROWS), np.arange(0, ROWS, 7), np.arange(30)):

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from mappings.analysis.words import terms
 from mappings.collection import load
 from mappings.documents import Access, Passage
-from search.engines.embedded import sidecar
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.schema import spread
-from search.engines.embedded.sidecar import is_empty, is_unwritten, quantise
+from search.engines.embedded.slots import columns as slot_columns
+from search.engines.embedded.slots import reader as slot_reader
+from search.engines.embedded.slots import writer as slot_writer
+from search.engines.embedded.slots.rows import is_empty, is_unwritten, quantise
 from search.engines.embedded.vectors import scans
 from search.engines.embedded.vectors.codes import pack_signs
 from search.engines.embedded.vectors.nearest import Preselection, nearest
@@ -159,14 +161,14 @@ def unpacked(words: np.ndarray) -> np.ndarray:
 def test_rows_of_a_large_file_are_read_instead_of_mapped(tmp_path, monkeypatch):
     vectors = unit_rows(14, 300, 24)
     vectors[7] = np.nan
-    writer = sidecar.SlotWriter(tmp_path, {"dense": 24})
+    writer = slot_writer.SlotWriter(tmp_path, {"dense": 24})
     writer.append([f"d{number}@1#0" for number in range(300)], {"dense": vectors})
     writer.sync()
     writer.close()
-    mapped = sidecar.SlotReader(tmp_path, {"dense": 24}, 300).vectors["dense"]
-    monkeypatch.setattr(sidecar, "MAPPED_BYTES", 1_000)
-    read = sidecar.SlotReader(tmp_path, {"dense": 24}, 300).vectors["dense"]
-    assert isinstance(read[0], sidecar.FileRows)
+    mapped = slot_reader.SlotReader(tmp_path, {"dense": 24}, 300).vectors["dense"]
+    monkeypatch.setattr(slot_columns, "MAPPED_BYTES", 1_000)
+    read = slot_reader.SlotReader(tmp_path, {"dense": 24}, 300).vectors["dense"]
+    assert isinstance(read[0], slot_columns.FileRows)
     assert len(read[0]) == 300
     runs = np.array([5, 6, 7, 3, 2, 298, 299])
     for chosen in (np.array([5, 299, 0, 5]), runs, np.array([], np.int64), slice(3, 9), slice(290, 400), slice(9, 3)):
@@ -184,10 +186,10 @@ def test_more_is_read_than_one_call_reads(tmp_path, monkeypatch):
     (tmp_path / "rows").write_bytes(rows.tobytes())
     read = os.preadv
     monkeypatch.setattr(os, "preadv", lambda file, parts, place: read(file, [parts[0][:300]], place))
-    column = sidecar.Column(tmp_path / "rows", np.dtype(np.int8), 4)
-    assert np.array_equal(sidecar.FileRows(column, 250)[10:240], rows[10:240])
+    column = slot_columns.Column(tmp_path / "rows", np.dtype(np.int8), 4)
+    assert np.array_equal(slot_columns.FileRows(column, 250)[10:240], rows[10:240])
     with pytest.raises(OSError, match="ends before"):
-        sidecar.FileRows(column, 260)[200:260]
+        slot_columns.FileRows(column, 260)[200:260]
 
 
 @pytest.mark.parametrize("told", ["at once", "not at all", "never"])
@@ -205,13 +207,13 @@ def test_scattered_rows_are_read_from_memory_or_from_the_disk(tmp_path, monkeypa
 
     read = os.preadv
     if told == "not at all":
-        monkeypatch.setattr(sidecar, "_NOWAIT", None)
+        monkeypatch.setattr(slot_columns, "_NOWAIT", None)
     if told == "never":
         monkeypatch.setattr(os, "preadv", never)
     with (tmp_path / "rows").open("rb") as file:
-        content = sidecar.read_scattered(file.fileno(), (places * 768).tolist(), [768] * 300)
-        assert sidecar.read_scattered(file.fileno(), [], []) == b""
-        uneven = sidecar.read_scattered(file.fileno(), [768, 0, 7_680], [768, 1_536, 100])
+        content = slot_columns.read_scattered(file.fileno(), (places * 768).tolist(), [768] * 300)
+        assert slot_columns.read_scattered(file.fileno(), [], []) == b""
+        uneven = slot_columns.read_scattered(file.fileno(), [768, 0, 7_680], [768, 1_536, 100])
     assert uneven == rows[[1, 0, 1]].tobytes() + rows[10].tobytes()[:100]
     assert np.array_equal(np.frombuffer(content, np.uint8).reshape(-1, 768), rows[places])
     assert len(reads) == (606 if told == "never" else 0)

@@ -22,7 +22,8 @@ from mappings.errors import Conflict, InvalidInput, NotFound, Unavailable
 from search.engines import codec
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import exclusive, is_full, write_atomic
-from search.engines.embedded.sidecar import SlotReader, SlotWriter
+from search.engines.embedded.slots.reader import SlotReader
+from search.engines.embedded.slots.writer import SlotWriter
 from search.engines.embedded.store import EmbeddedStore
 from search.engines.names import split_index
 from search.protocols import IndexEntry, LegsRequest
@@ -190,7 +191,7 @@ def test_slots_left_by_a_kill_are_never_reused(tmp_path):
 def test_a_write_that_fails_is_undone_and_can_be_repeated(tmp_path, monkeypatch):
     engine, index = small_index(tmp_path)
     with engine.writer(index) as writer:
-        monkeypatch.setattr(os, "pwrite", _full_disk)
+        monkeypatch.setattr(os, "pwrite", full_disk)
         with pytest.raises(Unavailable, match="disk is full"):
             writer.write([entry("c")])
         monkeypatch.undo()
@@ -199,14 +200,14 @@ def test_a_write_that_fails_is_undone_and_can_be_repeated(tmp_path, monkeypatch)
     assert found(engine, index) == ["a@1#0", "b@1#0", "c@1#0"]
 
 
-def _full_disk(*_):
+def full_disk(*_):
     raise OSError(28, "No space left on device")
 
 
 def test_a_writer_that_failed_rejects_further_calls(tmp_path, monkeypatch):
     engine, index = small_index(tmp_path)
     with engine.writer(index) as writer:
-        monkeypatch.setattr(os, "fdatasync", _full_disk, raising=False)
+        monkeypatch.setattr(os, "fdatasync", full_disk, raising=False)
         writer.write([entry("c")])
         with pytest.raises(Unavailable):
             writer.commit()
@@ -276,7 +277,7 @@ def test_a_disk_that_fills_up_loses_nothing_accepted(small_disk, where):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["store", "index"])
-def test_a_full_disk_is_one_clear_error_and_loses_nothing_accepted(tmp_path, where):
+def test_afull_disk_is_one_clear_error_and_loses_nothing_accepted(tmp_path, where):
     child = multiprocessing.get_context("forkserver").Process(
         target=fill_the_disk, args=(tmp_path, where, tmp_path / "report")
     )
@@ -378,7 +379,7 @@ def test_a_file_is_replaced_whole_while_others_read_it(tmp_path):
         (ValueError("schema mismatch"), False),
     ],
 )
-def test_a_full_disk_is_recognised_in_the_messages_of_every_library(error, full):
+def test_afull_disk_is_recognised_in_the_messages_of_every_library(error, full):
     assert is_full(error) is full
 
 

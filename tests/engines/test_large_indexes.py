@@ -10,8 +10,9 @@ import pytest
 
 from mappings.collection import load
 from mappings.documents import Access, Passage
-from search.engines.embedded import queries, sidecar, snapshot
+from search.engines.embedded import queries, snapshot
 from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.slots import columns as slot_columns
 from search.engines.embedded.vectors import cells, nearest
 from search.protocols import IndexEntry, LegsAnswer, LegsRequest
 from search.query import LexicalQuery
@@ -105,7 +106,7 @@ def test_cells_show_nobody_what_was_replaced_deleted_or_is_not_theirs(fill, monk
 
 def test_rows_read_from_a_file_find_what_mapped_ones_find(fill, monkeypatch):
     mapped = ask(*fill("mapped"), 100)
-    monkeypatch.setattr(sidecar, "MAPPED_BYTES", 100)
+    monkeypatch.setattr(slot_columns, "MAPPED_BYTES", 100)
     engine, index = fill("read")
     assert ask(engine, index, 100) == mapped
     passages = [Passage(NAMES[5], 1, 0, "", "", f"aspirin {'pain ' * 5}in the old")]

@@ -21,7 +21,7 @@ from mappings.documents import Access
 from mappings.errors import InvalidInput
 from search.document_criteria import DocumentCriterion
 from search.engines.opensearch import fetches, queries
-from search.engines.opensearch.client import ndjson
+from search.engines.opensearch.client import Connection, ndjson
 from search.engines.opensearch.cohorts.bodies import PatientBodies
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.documents import queries as store_queries
@@ -183,3 +183,9 @@ def test_equal_queries_of_equal_access_prefer_the_same_copy():
 def test_an_invalid_request_is_rejected_before_anything_is_sent(asked):
     with pytest.raises(InvalidInput):
         sent(asked)
+
+
+def test_hosts_with_and_without_tls_are_not_mixed() -> None:
+    with pytest.raises(InvalidInput, match="mixes http and https"):
+        Connection(("https://a:9200", "http://b:9200"), password="secret")
+    Connection(("https://a:9200", "https://b:9200"))

@@ -125,6 +125,8 @@ def test_a_section_within_another_counts_only_in_documents_that_hold_the_query()
     for query in (by_text, by_slots):
         assert in_sections(passages, {"own"}, ("social history",), query) == {"within", "headed"}
         assert in_sections(passages, set(), ("social history",), query) == {"headed"}
+    unnamed = Query("notes", EVERYBODY, "asthma")
+    assert in_sections(passages, {"own"}, ("social history",), unnamed) == {"headed"}
 
 
 @given(

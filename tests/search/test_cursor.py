@@ -94,3 +94,11 @@ def test_a_cursor_is_never_too_long_and_keeps_the_first_items(drawn):
     back = verify(text, QUERY, KEY, 60, now=1_000_000)
     assert len(text) <= MAX_CHARACTERS or not back.items
     assert [item.passage for item in back.items] == [item.passage for item in items[: len(back.items)]]
+
+
+def test_a_thousand_groups_that_were_shown_fit_into_a_url():
+    marks = tuple(group_mark(f"n{number}") for number in range(1_000))
+    assert len(set(marks)) == 1_000
+    text = sign(dataclasses.replace(cursor(items=()), shown=marks), KEY)
+    assert len(text) < 7_500, "servers take request lines of 8,190 characters"
+    assert verify(text, QUERY, KEY, 60, now=1_000_000).shown == marks

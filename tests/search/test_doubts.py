@@ -47,6 +47,21 @@ def test_doubts_about_several_criteria_add_up() -> None:
     assert 0 < doubt("Indication", "Emphysema and scoliosis.", **both) < doubt("Findings", "Emphysema.", **both)
 
 
+@pytest.mark.parametrize("names", [("emphysema", "scoliosis"), ("emphysema", "scoliosis", "kyphosis")])
+def test_many_lesser_doubts_are_less_than_a_greater_one(names: tuple[str, ...]) -> None:
+    criteria = {"having": names}
+    first, *others = names
+    told = [
+        ("Findings", f"{', '.join(names)}."),
+        ("Indication", f"Known {', '.join(names)}."),
+        ("Findings", f"{', '.join(others)}. Possible {first}."),
+        ("Indication", " ".join(f"Possible {name}." for name in names)),
+        ("Findings", f"{', '.join(others)}."),
+    ]
+    found = [doubt(*item, **criteria) for item in told]
+    assert found == sorted(set(found))
+
+
 @pytest.mark.parametrize("heading", ["Indication", "REASON FOR EXAM:", "Clinical history"])
 def test_a_section_that_asks_finds_nothing(heading: str) -> None:
     assert asks(heading)

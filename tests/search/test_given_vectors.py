@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_collections import abstract, fill
 
@@ -14,6 +15,7 @@ from search.pipeline.search import search
 from search.query import Query, QueryVector, Range
 from search.settings import Settings
 from search.understanding.filters import as_json, parse
+from search.understanding.query_vectors import vectors_key
 
 PUBLIC = Access("reader", frozenset({"public"}))
 TEXTS = {
@@ -136,3 +138,11 @@ def test_filters_that_a_form_can_say_are_written_as_it_does(medley):
     assert as_json(parse(written, collection)) == written
     twice = (*parse({"year": {"gte": 2015}}, collection), *parse({"year": {"lte": 2020}}, collection))
     assert as_json(twice) == [{"field": "year", "gte": 2015.0}, {"field": "year", "lte": 2020.0}]
+
+
+def test_vectors_of_two_fields_are_not_taken_for_each_other() -> None:
+    one, other = np.eye(2, dtype=np.float32)
+    key = vectors_key({"dense": one, "title": other})
+    assert key == vectors_key({"title": other, "dense": one})
+    assert key != vectors_key({"title": one, "dense": other})
+    assert vectors_key({"dense": one}) != vectors_key({"title": one})

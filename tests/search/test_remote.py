@@ -280,6 +280,21 @@ def test_the_breaker_lets_one_probe_through():
     breaker.check("there")
 
 
+@pytest.mark.parametrize(("status", "said"), [(429, "is busy"), (401, "rejects the token"), (400, "rejected")])
+def test_a_server_that_refuses_is_not_down(bi, status, said):
+    client = encoder(bi)
+    client.encode_queries(["a"])
+    breaker = client._servers.servers[0].connection.breaker = Breaker(failures=1, rest=0.2)
+    breaker.fail("it fell")
+    time.sleep(0.25)
+    bi.before = lambda path, body: None if path == "/info" else (status, {"error": "no"}, {})
+    with pytest.raises((Unavailable, ModelError), match=said):  # the probe
+        client.encode_queries(["b"])
+    breaker.check("there")
+    bi.before = lambda path, body: None
+    assert client.encode_queries(["b"]).tolist() == [axis("b")]
+
+
 def test_the_other_server_answers_where_one_is_down(serve):
     one, other = (serve(ours(BI), BI["fingerprint"]) for _ in range(2))
     client = encoder(one, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import orjson
@@ -230,3 +231,21 @@ def test_the_settings_open_a_queue_or_say_what_is_missing(redis, tmp_path):
     opened = open_queue(Settings(redis=redis.url))
     assert opened is not None
     opened.close()
+
+
+def test_a_user_of_redis_keeps_its_name_and_no_password_is_told(tmp_path):
+    secret = tmp_path / "password"
+    secret.write_text("new", encoding="utf-8")
+    given = Settings(redis="rediss://medley:old@host:6379/2", redis_password_file=secret)
+    assert module.redis_url(given) == "rediss://medley:new@host:6379/2"
+    assert module.redis_place(given) == "host:6379/2"
+    assert module.redis_place(Settings(redis="redis://host/0?password=geheim&db=1")) == "host/0"
+
+
+def test_sweeps_that_overlap_count_a_death_once(queue, clock):
+    queue.claim(NOTES, ["a", "b"])
+    clock.now += CLAIM_SECONDS + 1
+    queue.renew(NOTES, ["b"])
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda _: queue.find_orphaned(NOTES, ["a", "b"]), range(8))) == [["a"]] * 8
+    assert queue.deaths(NOTES, ["a", "b"]) == [1, 0]

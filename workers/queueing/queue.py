@@ -45,6 +45,15 @@ end
 return fresh
 """
 
+# KEYS: claimed, deaths. ARGV: until when a claim is dead. In one step: two sweeps count a death once, and a claim that is
+# renewed meanwhile stays.
+_COUNT_DEATHS: Final = """
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])) do
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('HINCRBY', KEYS[2], id, 1)
+end
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
@@ -65,6 +74,7 @@ class Queue:
         )
         self._app = make_app(url)
         self._add_queued = self._redis.register_script(_ADD_QUEUED)
+        self._count_deaths = self._redis.register_script(_COUNT_DEATHS)
 
     @property
     def place(self) -> str:
@@ -211,15 +221,10 @@ class Queue:
         belongs to one that is gone: received by a worker, which removes the entry, or lost.
         """
         now = time.time()
-        dead = self._call(lambda: self._redis.zrangebyscore(_claimed(target), "-inf", now - CLAIM_SECONDS))
         oldest = self._call(lambda: [self._redis.lindex(name, -1) for name in (URGENT, ENCODE)])
         before = min([now, *(_sent(message) for message in oldest if message)]) - SLACK_SECONDS
-        with self._pipeline() as pipe:
-            for name in dead:
-                pipe.hincrby(_deaths(target), name, 1)
-                pipe.zrem(_claimed(target), name)
-            pipe.zremrangebyscore(_queued(target), "-inf", before)
-            self._call(pipe.execute)
+        self._call(lambda: self._count_deaths(keys=[_claimed(target), _deaths(target)], args=[now - CLAIM_SECONDS]))
+        self._call(lambda: self._redis.zremrangebyscore(_queued(target), "-inf", before))
 
     def _pipeline(self) -> Any:
         return self._redis.pipeline(transaction=True)
@@ -256,12 +261,12 @@ def _sent(message: str) -> float:
 
 
 def redis_place(settings: Settings) -> str:
-    """Where the Redis of the settings is, without user name and password."""
+    """Where the Redis of the settings is: without user name, password and options, one of which can be a password."""
     return _place(settings.redis)
 
 
 def _place(url: str) -> str:
-    return url.rpartition("@")[2].removeprefix("redis://").removeprefix("rediss://")
+    return url.rpartition("@")[2].partition("?")[0].removeprefix("redis://").removeprefix("rediss://")
 
 
 def open_queue(settings: Settings) -> Queue | None:
@@ -290,4 +295,5 @@ def redis_url(settings: Settings) -> str:
     if not password:
         return url
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://:{quote(password, safe='')}@{rest.rpartition('@')[2]}"
+    user, _, place = rest.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}:{quote(password, safe='')}@{place}"

@@ -25,10 +25,10 @@ from search.engines.embedded.layout import collection_folder, exclusive, index_f
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.reader import IndexReader, unreadable
 from search.engines.embedded.schema import EmbeddedIndexDescription, deleted_passages
-from search.engines.embedded.sidecar import written_slots
+from search.engines.embedded.slots.reader import written_slots
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import lock_all, locked_for_writing, open_writer
-from search.engines.names import index_name, split_index
+from search.engines.names import index_name, is_collection, split_index
 from search.engines.values import drift as describe_drift
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
 from search.query import Phrase
@@ -206,12 +206,10 @@ class EmbeddedEngine:
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
         """Every readable index, in order of collection and generation, and whether it is the published one."""
-        root = self._home / "collections"
-        names = (
-            [collection] if collection is not None else sorted(item.name for item in root.glob("*") if item.is_dir())
-        )
+        folders = (self._home / "collections").glob("*")
+        known = sorted(item.name for item in folders if is_collection(item.name) and item.is_dir())
         found: list[tuple[IndexMeta, bool]] = []
-        for name in names:
+        for name in known if collection is None else [collection]:
             published = self.published(name)
             for index in generations.names(collection_folder(self._home, name)):
                 # An index can have been dropped in the meantime, have another format, or be damaged.

@@ -71,8 +71,9 @@ def exclusive(path: Path, what: str, wait: float = 0.0) -> Iterator[None]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _acquire(descriptor, what, time.monotonic() + wait)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # it only tells others who holds it, and a full disk has no room for it
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(descriptor)

@@ -22,7 +22,7 @@ from search.engines.codec import decode_fields
 from search.engines.embedded.cohorts.documents import SnapshotDocuments
 from search.engines.embedded.queries import TantivyQueryCompiler, facet_of, facet_value
 from search.engines.embedded.schema import EmbeddedIndexDescription
-from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
+from search.engines.embedded.slots.reader import SlotReader, slots_of_runs, without_slots
 from search.engines.embedded.tokens.files import SnapshotTokens
 from search.engines.embedded.vectors.masks import SlotMasks
 from search.engines.embedded.vectors.nearest import Preselection, nearest
@@ -174,7 +174,7 @@ class Snapshot:
         found: dict[str, dict[str, Vectors]] = {}
         for shown, slot in self._shown(self._plain.named(list(wanted)), len(wanted)):
             passage = self._passage(shown, slot)
-            if wanted[passage.id] == passage and not len(self._slots.without_vectors(np.array([slot]))):
+            if wanted[passage.id].as_returned == passage and not len(self._slots.without_vectors(np.array([slot]))):
                 end = slot + int(self._rows[np.searchsorted(self._firsts, slot)])
                 rows = {name: parts[0][slot:end].astype(np.float32) for name, parts in self._slots.vectors.items()}
                 found[passage.id] = rows

@@ -15,7 +15,7 @@ from search.engines.embedded.integrity.files import check_sample
 from search.engines.embedded.integrity.manifest import Manifest
 from search.engines.embedded.layout import exclusive, translate_errors, unavailable
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index, records
-from search.engines.embedded.sidecar import SlotWriter
+from search.engines.embedded.slots.writer import SlotWriter
 from search.engines.embedded.tokens.files import SlotTokensWriter
 from search.engines.values import check_vectors
 from search.protocols import IndexEntry
@@ -33,14 +33,19 @@ class EmbeddedWriter:
         self._description = description
         self._index = open_index(folder)
         self._words = self._open_words()
-        self._slots = SlotWriter(folder, description.dimensions)
-        self._tokens = SlotTokensWriter(folder, self._slots.rows) if description.tokens else None
         self._broken: Unavailable | None = None
         self._folder = folder
-        self._manifest = _known_manifest(folder)
-        if self._manifest is not None and self._manifest.is_behind(folder):
-            self._sync()
-            self._record()
+        with ExitStack() as opened:  # a writer that can't open, perhaps as the disk is full, is opened again and again
+            self._slots = SlotWriter(folder, description.dimensions)
+            opened.callback(self._slots.close)
+            self._tokens = SlotTokensWriter(folder, self._slots.rows) if description.tokens else None
+            if self._tokens is not None:
+                opened.callback(self._tokens.close)
+            self._manifest = _known_manifest(folder)
+            if self._manifest is not None and self._manifest.is_behind(folder):
+                self._sync()
+                self._record()
+            opened.pop_all()
 
     def _open_words(self) -> Any:
         words = self._index.writer(_HEAP_BYTES, 1)

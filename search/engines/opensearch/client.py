@@ -61,6 +61,11 @@ class Connection:
                     f"MEDLEY_OPENSEARCH takes addresses such as https://host:9200, not {host!r}",
                     field="MEDLEY_OPENSEARCH",
                 )
+        if len({host.startswith("https://") for host in self.hosts}) > 1:
+            raise InvalidInput(
+                "MEDLEY_OPENSEARCH mixes http and https: certificates would be checked for none of its addresses",
+                field="MEDLEY_OPENSEARCH",
+            )
         if self.ca is not None and not self.ca.is_file():
             raise InvalidInput(f"the certificate file {self.ca} does not exist", field="MEDLEY_OPENSEARCH_CA")
 

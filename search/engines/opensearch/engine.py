@@ -28,7 +28,7 @@ from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
 from search.engines.opensearch.legs import bucket_value, compiler_of, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
-from search.engines.opensearch.records import SHOWN, as_stored, fields_of, passage_of, tokens_of, vectors_of
+from search.engines.opensearch.records import SHOWN, fields_of, passage_of, tokens_of, vectors_of
 from search.engines.opensearch.vectors.choice import choose_form
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift, field_kind
@@ -132,7 +132,7 @@ class OpenSearchEngine:
             query = {"bool": {"filter": [{"terms": {"passage": ids}}]}}
             for source in self._indexes.scan(description, query, {"excludes": ["shown", "rest", "tokens"]}):
                 rows.setdefault(source["passage"], []).append(source.get("vectors") or {})
-                if "passage" in source["kind"] and passage_of(source) == as_stored(wanted[source["passage"]]):
+                if "passage" in source["kind"] and passage_of(source) == wanted[source["passage"]].as_returned:
                     same.add(source["passage"])
         return {
             key: {name: vectors_of(rows[key], name, description) for name in description.encoders}

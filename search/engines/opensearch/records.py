@@ -149,11 +149,6 @@ def passage_of(source: Mapping[str, Any]) -> Passage:
     return replace(passage, mentions=tuple(map(PassageMention._make, mentions))) if mentions else passage
 
 
-def as_stored(passage: Passage) -> Passage:
-    """The passage as an index returns it: `also` is searched, never shown."""
-    return replace(passage, also="")
-
-
 def tokens_of(source: Mapping[str, Any]) -> bytes:
     """The token vectors in an entry; no bytes for one without."""
     return base64.b64decode(source.get("tokens", ""))

@@ -15,7 +15,7 @@ from search.engines.embedded.cohorts.patients import PatientFinder
 from search.engines.embedded.cohorts.table import Numbers, PatientTable, build_table
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import column
-from search.engines.embedded.sidecar import SlotReader
+from search.engines.embedded.slots.reader import SlotReader
 from search.engines.patients import MaskCache
 from search.protocols import ALONE, PatientsAnswer, PatientsRequest
 

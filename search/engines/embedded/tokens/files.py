@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,8 @@ from mappings.documents import Access
 from mappings.errors import ModelError
 from search.engines.embedded.integrity.files import damaged
 from search.engines.embedded.queries import TantivyQueryCompiler
-from search.engines.embedded.sidecar import Column, SlotReader, sync_file, write_at
+from search.engines.embedded.slots.columns import Column, sync_file, write_at
+from search.engines.embedded.slots.reader import SlotReader
 from search.protocols import IndexEntry
 
 DATA: Final = "tokens.bin"
@@ -80,11 +82,12 @@ class SlotTokensWriter:
     """Appends to both files, for the slots that a `SlotWriter` has just written. One process writes at a time."""
 
     def __init__(self, folder: Path, rows: int) -> None:
-        flags = os.O_RDWR | os.O_CLOEXEC
-        self._data, self._ends = (os.open(folder / name, flags) for name in (DATA, ENDS))
-        known = min(os.fstat(self._ends).st_size // 8, rows)
-        self._rows, self._size = known, self._end_of(known)
-        self._fill(rows)  # after a kill, slots can have been written without these
+        with ExitStack() as opened:
+            self._data, self._ends = (self._open(folder / name, opened) for name in (DATA, ENDS))
+            known = min(os.fstat(self._ends).st_size // 8, rows)
+            self._rows, self._size = known, self._end_of(known)
+            self._fill(rows)  # after a kill, slots can have been written without these
+            self._opened = opened.pop_all()
         self._synced = (self._rows, self._size)
 
     def append(self, first: int, entries: Sequence[IndexEntry]) -> None:
@@ -115,8 +118,13 @@ class SlotTokensWriter:
 
     def close(self) -> None:
         """Release the files."""
-        for descriptor in (self._data, self._ends):
-            os.close(descriptor)
+        self._opened.close()
+
+    @staticmethod
+    def _open(file: Path, opened: ExitStack) -> int:
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+        opened.callback(os.close, descriptor)
+        return descriptor
 
     def _fill(self, rows: int) -> None:
         """Let every slot up to `rows` have an end."""

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from search.engines.embedded.sidecar import is_empty
+from search.engines.embedded.slots.rows import is_empty
 
 Slots = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from search.engines.embedded.sidecar import is_empty, taken
+from search.engines.embedded.slots.columns import taken
+from search.engines.embedded.slots.rows import is_empty
 from search.engines.embedded.vectors.cells import GrowingCells
 from search.engines.embedded.vectors.scans import inner, products, widen
 from search.engines.embedded.vectors.signs import SignBits, nearest_by_codes, nearest_by_signs

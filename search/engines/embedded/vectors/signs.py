@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from search.engines.embedded.sidecar import is_empty
+from search.engines.embedded.slots.rows import is_empty
 from search.engines.embedded.vectors.cells import Cells
 from search.engines.embedded.vectors.codes import asked_code, estimates, factors, pack_signs
 from search.engines.embedded.vectors.scans import Distances, Words, distances, inner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -39,10 +40,12 @@ def _exported(head: Head, raw: Row) -> ExportedVersion:
 def restore(heads: Table, raws: Table, versions: Sequence[ExportedVersion]) -> int:
     """Store exported versions under their own numbers; see `DocumentStore.restore`. Returns how many were given."""
     made = {item.id: _head(item) for item in versions}
+    now = time.time_ns() // 1_000  # a purge takes a raw document without a head for an orphan once it is old
     packed = {
         made[item.id].raw: {
             "id": item.id,
             "version": item.version,
+            "turn": now,
             "raw": base64.b64encode(codec.pack(item.content)).decode(),
         }
         for item in versions
