@@ -41,7 +41,7 @@ trained runs, and an export of untrained MiniLM.
 
 | instead of a figure | means |
 |---|---|
-| not run | no kept report has the row; [some have no recipe here](ml/training.md#the-papers-recipes-in-one-night) |
+| not run | no kept report has the row; [some have no recipe here](ml/training.md#the-papers-recipes) |
 | – | the paper names none; in the last column: nothing that is shipped is measured like this |
 """
 

@@ -32,7 +32,7 @@ CANDIDATE_FIELD = "encounter"
 OPENING = 8
 """Words that distinguish a section's text from any other."""
 
-TRAINED = "shipped models learned from the other notes; of trained systems, their runs tell what they learned from"
+TRAINED = "the shipped models were trained on the other notes; what each trained system saw is recorded in its run"
 
 MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 

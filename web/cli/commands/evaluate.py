@@ -75,7 +75,8 @@ def evaluate(
     """Measure each stage on SUITE, or on all.
 
     Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, citations, lay, answers, experts,
-    radiology, findings, polarity, assertion, transfer, claims [FOLDER], beir FOLDER, lookups [COLLECTION].
+    radiology, findings, forms, polarity, assertion, stance, rationales, nothing-here, transfer, claims [FOLDER], beir
+    FOLDER, lookups [COLLECTION].
 
     With --report, `all` skips what was measured with the same models, settings and data, so an interrupted run continues.
     """
