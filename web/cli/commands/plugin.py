@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 SERVER: Final = "http://127.0.0.1:8081"
+TITLE, TEXT = "title", "text"
 _EXAMPLE: Final = "Aspirin lowers the risk of a second heart attack"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The cluster, kind and fields of a command. `status` needs the options that `install` was given, `remove` the kind."""
+    """The cluster, kind and fields of a command. Options that are not given are those that are installed."""
 
     opensearch: str
     kind: str
@@ -34,7 +35,12 @@ class Place:
     pattern: str
     title: str
     text: str
-    priority: int
+    priority: int | None
+
+    @property
+    def fields(self) -> tuple[str, str]:
+        """The fields with title and text, where no cluster is asked."""
+        return self.title or TITLE, self.text or TEXT
 
     def cluster(self) -> Cluster:
         """The cluster, not yet contacted. Raises `InvalidInput`."""
@@ -43,17 +49,29 @@ class Place:
         settings = read_settings()
         return open_cluster(replace(settings, opensearch=self.opensearch or settings.opensearch))
 
-    def plan(self) -> PluginPlan:
-        """The configuration of the plug-in. Raises `NotFound` for an unknown kind, `InvalidInput`."""
+    def plan(self, cluster: Cluster | None = None) -> PluginPlan:
+        """The configuration of the plug-in, by default as on the cluster. Raises `NotFound` for an unknown kind, `InvalidInput`."""
         from mappings.collection import load
         from search.engines.opened import secret
+        from search.engines.opensearch.plugin.installed import installed_options
         from search.engines.opensearch.plugin.resources import PluginPlan
 
         settings = read_settings()
-        server = self.server or settings.inference.split(",")[0].strip() or SERVER
-        token = secret(settings.inference_token_file, "MEDLEY_INFERENCE_TOKEN_FILE")
         kind = load(self.kind, self.kind, settings.collections)
-        return PluginPlan(kind, server, self.pattern, token, self.title, self.text, self.priority)
+        default = {"endpoint": settings.inference.split(",")[0].strip() or SERVER, "title": TITLE, "text": TEXT}
+        given = {
+            "endpoint": self.server,
+            "pattern": self.pattern,
+            "title": self.title,
+            "text": self.text,
+            "priority": self.priority,
+        }
+        options = {
+            **default,
+            **(installed_options(cluster, kind.kind) if cluster else {}),
+            **{name: value for name, value in given.items() if value not in ("", None)},
+        }
+        return PluginPlan(kind, token=secret(settings.inference_token_file, "MEDLEY_INFERENCE_TOKEN_FILE"), **options)
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -61,24 +79,26 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
     context.ensure_object(dict)[parameter.name] = value
 
 
-def _option(name: str, default: Any, text: str) -> Callable[[Command], Command]:
+def _option(name: str, default: Any, text: str, kind: type = str) -> Callable[[Command], Command]:
     return click.option(
-        name, default=default, show_default=default != "", help=text, expose_value=False, callback=_keep
+        name, default=default, show_default=bool(default), help=text, type=kind, expose_value=False, callback=_keep
     )
 
 
 def placed(command: Command) -> Command:
     """Give a command the options of `Place`."""
     for option in (
-        _option("--priority", 100, "Priority of the index template."),
-        _option("--text", "text", "The field with the text of a document."),
-        _option("--title", "title", "The field with its title."),
-        _option("--pattern", "", "Names of the indexes that get the template; by default medley-KIND-*."),
+        _option("--priority", None, "Priority of the index template; by default as installed, or 100.", int),
+        _option("--text", "", f"The field with the text of a document; by default as installed, or {TEXT}."),
+        _option("--title", "", f"The field with its title; by default as installed, or {TITLE}."),
+        _option(
+            "--pattern", "", "Names of the indexes that get the template; by default as installed, or medley-KIND-*."
+        ),
         _option(
             "--server",
             "",
-            "Address of the model server as the cluster reaches it; by default that of MEDLEY_INFERENCE, or "
-            f"{SERVER}. Its token is in MEDLEY_INFERENCE_TOKEN_FILE.",
+            "Address of the model server as the cluster reaches it; by default as installed, or that of MEDLEY_INFERENCE, "
+            f"or {SERVER}. Its token is in MEDLEY_INFERENCE_TOKEN_FILE.",
         ),
         _option("--kind", "abstracts", "The collection kind whose search it is."),
         _option("--opensearch", "", "Address of the cluster; by default that of MEDLEY_OPENSEARCH."),
@@ -116,9 +136,9 @@ def upgrade(as_json: bool) -> None:
     from mappings.errors import NotFound
     from search.engines.opensearch.plugin.installation import PluginInstallation
 
-    place = _place()
-    plan = place.plan()
-    if all(part.state == "missing" for part in PluginInstallation(place.cluster(), plan).status()):
+    cluster = (place := _place()).cluster()
+    plan = place.plan(cluster)
+    if all(part.state == "missing" for part in PluginInstallation(cluster, plan).status()):
         raise NotFound(f"nothing of {plan.name} is installed: run `medley plugin install`", field="kind")
     _install(False, as_json)
 
@@ -127,9 +147,9 @@ def _install(trust: bool, as_json: bool) -> None:
     from search.engines.opensearch.plugin.example import example_query
     from search.engines.opensearch.plugin.lifecycle import install as make
 
-    place = _place()
-    plan = place.plan()
-    changes, settings = make(place.cluster(), plan, trust)
+    cluster = (place := _place()).cluster()
+    plan = place.plan(cluster)
+    changes, settings = make(cluster, plan, trust)
     query = example_query(plan, _EXAMPLE)
     report = {"changes": [asdict(item) for item in changes], "settings": settings, "query": query}
     show(report, as_json, lambda: f"{_changes(changes, settings)}\n\n{_to_try(plan, query)}")
@@ -143,8 +163,8 @@ def status(as_json: bool) -> None:
     from search.engines.opensearch.plugin.installation import PluginInstallation
     from search.engines.opensearch.plugin.lifecycle import model_servers
 
-    place = _place()
-    cluster, plan = place.cluster(), place.plan()
+    cluster = (place := _place()).cluster()
+    plan = place.plan(cluster)
     parts, used = PluginInstallation(cluster, plan).status(), model_servers(cluster, plan)
     rows = [[item.what, item.name, item.state] for item in parts]
     report = {"parts": [asdict(item) for item in parts], "servers": used}
@@ -163,8 +183,8 @@ def remove(as_json: bool) -> None:
     """
     from search.engines.opensearch.plugin.lifecycle import remove as take_away
 
-    place = _place()
-    changes = take_away(place.cluster(), place.plan())
+    cluster = (place := _place()).cluster()
+    changes = take_away(cluster, place.plan(cluster))
     show({"changes": [asdict(item) for item in changes]}, as_json, lambda: _changes(changes, {}))
 
 
@@ -180,8 +200,8 @@ def backfill(source: str, target: str, as_json: bool) -> None:
     """
     from search.engines.opensearch.plugin.backfill import backfill as copy
 
-    place = _place()
-    plan, cluster = place.plan(), place.cluster()
+    cluster = (place := _place()).cluster()
+    plan = place.plan(cluster)
     with counter("copying") as shown:
         work = copy(cluster, plan, source, target, lambda done: shown(done.settled, done.total))
     show(asdict(work), as_json, lambda: _copied(work, target))
@@ -225,11 +245,10 @@ def judgements(suite: str, index: str, form: str) -> None:
         raise InvalidInput(f"{suite} asks no questions of one index: choose another suite", field="suite")
     task = tasks[0]
     if form == "bulk":
-        for line in bulk_lines(task, index, place.title, place.text):
+        for line in bulk_lines(task, index, *place.fields):
             click.echo(json.dumps(line, ensure_ascii=False))
         return
-    fields = [place.title, place.text]
-    body = rank_eval(task, index, fields) if form == "rank-eval" else judgement_list(task)
+    body = rank_eval(task, index, list(place.fields)) if form == "rank-eval" else judgement_list(task)
     click.echo(json.dumps(body, indent=2, ensure_ascii=False))
 
 
