@@ -66,10 +66,11 @@ def _measured(medley: Medley, settings: Settings, nodes: _Nodes) -> dict[str, fl
     index_all(medley, NAME)
     load = Load(settings, NAME, [question.text for question in task.questions], arriving)
     nodes.wait_until_green()
+    cold = load.during(lambda: time.sleep(QUIET_SECONDS))  # nodes that have just started are still compiling
     quiet = load.during(lambda: time.sleep(QUIET_SECONDS))
     killed, kill_seconds = _timed(load, nodes, signal.SIGKILL)
     restarted, restart_seconds = _timed(load, nodes, signal.SIGTERM)
-    every = quiet + killed + restarted
+    every = cold + quiet + killed + restarted
     accepted = [*(document.id for document in first), *every.accepted]
     lost = find_lost(medley, NAME, accepted)
     return {

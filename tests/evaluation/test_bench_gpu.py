@@ -65,7 +65,7 @@ def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr("encoders.training", raising=False)
     with pytest.raises(Unavailable, match="needs torch: pip install"):
-        bench_gpu.bench_gpu(Settings(), TINY, "cpu")
+        bench_gpu.bench_gpu(Settings(device="cpu"), TINY)
 
 
 @pytest.mark.torch
@@ -73,7 +73,7 @@ def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", ["", "fp16"])
 def test_the_whole_bench_on_a_processor(form: str) -> None:
-    report = bench_gpu.bench_gpu(Settings(form=form), TINY, "cpu")
+    report = bench_gpu.bench_gpu(Settings(form=form, device="cpu"), TINY)
     figures = report["figures"]
     assert json.loads(json.dumps(report)) == report
     assert report["machine"]["form"] == (form or "fp32")

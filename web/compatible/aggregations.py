@@ -18,6 +18,7 @@ from web.compatible.shapes import a_text, a_whole, an_object, check_keys, only_e
 
 MAX_AGGREGATIONS: Final = 20
 _KINDS: Final = ("terms", "date_histogram")
+_INNER: Final = ("aggs", "aggregations")
 _YEARS: Final = ("year", "1y")
 _FORMATS: Final = {"yyyy": "%Y", "yyyy-MM-dd": "%Y-%m-%d"}
 _TERMS_NEUTRAL: Final = {"order": ({"_count": "desc"},), "show_term_doc_count_error": (False,)}
@@ -72,9 +73,10 @@ def read_aggregations(value: Any, where: str, collection: Collection) -> tuple[F
 
 
 def _read(name: str, value: Any, where: str, collection: Collection) -> FacetAggregation:
-    if {"aggs", "aggregations"} & an_object(value, where).keys():
+    given = an_object(value, where)
+    if any(given.get(inner) for inner in _INNER):  # some clients always send an empty one
         raise unsupported("an aggregation within another", where, "send a search with a filter for each value")
-    kind, options = only_entry(value, where)
+    kind, options = only_entry({key: item for key, item in given.items() if key not in _INNER}, where)
     if kind not in _KINDS:
         raise unsupported(f"the aggregation {quoted(kind)}", where, f"supported are {', '.join(_KINDS)}")
     where = f"{where}.{kind}"

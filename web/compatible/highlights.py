@@ -24,7 +24,7 @@ from web.compatible.shapes import (
 
 _FIELDS: Final = (TITLE, TEXT)
 _OPTIONS: Final = ("pre_tags", "post_tags", "number_of_fragments")
-_NEUTRAL: Final = {"type": ("unified", "plain", "fvh"), "order": ("none", "score")}
+_NEUTRAL: Final = {"type": ("unified", "plain", "fvh"), "order": ("none", "score"), "require_field_match": (False,)}
 _FRAGMENTS: Final = 5
 
 

@@ -52,6 +52,8 @@ def asked(query: Any) -> Query:
             replace(TEXT, filters=(HEART_FILTER,)),
         ),
         ({"hybrid": {"queries": [MATCH, {"neural": {"dense": {"query_text": "aspirin stroke", "k": 9}}}]}}, TEXT),
+        ({"hybrid": {"queries": [MATCH], "pagination_depth": 50}}, TEXT),
+        ({"neural": {"dense": {"query_text": "aspirin stroke", "method_parameters": {"ef_search": 64}}}}, TEXT),
         ({"hybrid": {"queries": [MATCH], "filter": HEART}}, replace(TEXT, filters=(HEART_FILTER,))),
         (HEART, replace(EVERYTHING, filters=(HEART_FILTER,))),
         ({"term": {"year": {"value": 2020}}}, replace(EVERYTHING, filters=(Range("year", 2020.0, 2020.0),))),
@@ -202,3 +204,13 @@ def test_a_count_takes_a_query_alone():
     assert read_count({"query": HEART}, ABSTRACTS, ACCESS).filters == (HEART_FILTER,)
     with pytest.raises(InvalidInput, match=r"the option \[size\]"):
         read_count({"query": HEART, "size": 5}, ABSTRACTS, ACCESS)
+
+
+def test_what_dashboards_send_without_a_meaning_changes_nothing() -> None:
+    plain = {"size": 0, "aggs": {"a": {"terms": {"field": "journal"}}}, "highlight": {"fields": {"text": {}}}}
+    told = {
+        "size": 0,
+        "aggs": {"a": {"terms": {"field": "journal"}, "aggs": {}}},
+        "highlight": {"fields": {"text": {}}, "require_field_match": False},
+    }
+    assert read(told) == read(plain)

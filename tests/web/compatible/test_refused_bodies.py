@@ -102,7 +102,8 @@ def read(body: Any) -> CompatibleSearch:
         ({"bool": {"must": [{"knn": {"dense": {"vector": [1]}}}, MATCH]}}, "query.bool", "beside a text"),
         ({"hybrid": {"queries": []}}, "query.hybrid.queries", "must not be empty"),
         ({"hybrid": {"queries": [HEART]}}, "query.hybrid", "need a text or a vector"),
-        ({"hybrid": {"queries": [MATCH], "pagination_depth": 50}}, "query.hybrid", "[pagination_depth]"),
+        ({"hybrid": {"queries": [MATCH], "pagination_depth": 0}}, "query.hybrid.pagination_depth", "1"),
+        ({"hybrid": {"queries": [MATCH], "depth": 50}}, "query.hybrid", "[depth]"),
         (
             {"hybrid": {"queries": [MATCH, {"bool": {"must": [MATCH], "filter": [HEART]}}]}},
             "query.hybrid.queries",

@@ -9,7 +9,7 @@ from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from web.compatible.query import fields, texts
 from web.compatible.query.wanted import Wanted, any_of, every, excluded, ranked_by
-from web.compatible.shapes import a_list, an_object, check_keys, only_entry, quoted, unsupported
+from web.compatible.shapes import a_list, a_whole, an_object, check_keys, only_entry, quoted, unsupported
 
 MAX_DEPTH: Final = 20
 """How deeply clauses can be nested, and how many filters a search can have."""
@@ -106,9 +106,13 @@ class _Reader:
         return ranked_by(wanted, should, f"{where}.should")
 
     def _hybrid(self, value: Any, where: str, depth: int) -> Wanted:
-        """The forms of one text, which every leg of the collection searches, whatever these forms are."""
+        """The forms of one text, which every leg of the collection searches, whatever these forms are.
+
+        `pagination_depth` is how deeply a cluster looks for pages: here every leg goes as far as the result window.
+        """
         options = an_object(value, where)
-        check_keys(options, ("queries", "filter"), where)
+        check_keys(options, ("queries", "filter", "pagination_depth"), where)
+        a_whole(options.get("pagination_depth", 1), f"{where}.pagination_depth", 1)
         queries = a_list(options.get("queries"), f"{where}.queries")
         each = self._each({"queries": queries}, "queries", where, depth)
         wanted = any_of(each, f"{where}.queries")

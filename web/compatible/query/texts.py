@@ -94,7 +94,8 @@ def knn(value: Any, where: str, collection: Collection) -> tuple[Wanted, Mapping
 def _nearest(value: Any, where: str, collection: Collection, given: str) -> tuple[str, str, Mapping[str, Any]]:
     """The place, the vector field and the options of a clause about vectors.
 
-    `k` is at most a page: every leg of a search returns at least as many documents.
+    `k` is at most a page: every leg of a search returns at least as many documents. `method_parameters` say how carefully a
+    graph is searched, which is chosen here.
     """
     name, options = only_entry(value, where)
     where = f"{where}.{name}"[:300]
@@ -103,7 +104,8 @@ def _nearest(value: Any, where: str, collection: Collection, given: str) -> tupl
         raise InvalidInput(f"there is no vector field {quoted(name)}; there are: {known}", field=where)
     if "model_id" in an_object(options, where):
         raise unsupported("[model_id]", where, "the index knows by which model its vectors were made; leave it out")
-    check_keys(options, (given, "k", "filter"), where)
+    check_keys(options, (given, "k", "filter", "method_parameters"), where)
+    an_object(options.get("method_parameters", {}), f"{where}.method_parameters")
     a_whole(options.get("k", 10), f"{where}.k", 1, 100)
     return where, name, options
 
