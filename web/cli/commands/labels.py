@@ -106,6 +106,22 @@ def words(labels: Path, out: Path, as_json: bool, **chosen: int) -> None:
     show(known | {"fingerprint": vectors.fingerprint}, as_json)
 
 
+@label.command("read-words")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--most", type=click.IntRange(1), default=100_000, show_default=True, help="The first so many words.")
+@json_option
+def read_words(file: Path, out: Path, most: int, as_json: bool) -> None:
+    """Write vectors of words in text form (GloVe, word2vec, fastText's .vec) to OUT, a file such as words.npz."""
+    from encoders.words.text_form import read_text_vectors
+
+    vectors = read_text_vectors(file, most)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    vectors.save(out)
+    known = {"vocabulary": len(vectors.words), "dimension": vectors.dimension}
+    show(known | {"fingerprint": vectors.fingerprint}, as_json)
+
+
 @label.command()
 @click.argument("pairs_file", metavar="PAIRS", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
