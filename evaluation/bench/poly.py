@@ -1,4 +1,4 @@
-"""`medley bench poly`: a poly-encoder over stored token vectors beside the cross-encoder: time, size, agreement, in one run."""
+"""`medley bench poly`: a poly-encoder over stored token vectors beside the bi- and the cross-encoder: time, size, agreement."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from encoders.artifact import Artifact, find
 from encoders.onnx import ort
 from encoders.poly import PolyEncoder
 from encoders.pooling import Floats
-from encoders.runtime import CrossEncoder
+from encoders.runtime import BiEncoder, CrossEncoder
 from evaluation.bench.shared.figures import Report, bench_report
-from evaluation.bench.shared.models import RERANKER, model_folders, open_artifact
+from evaluation.bench.shared.models import ENCODER, RERANKER, model_folders, open_artifact
 from evaluation.bench.shared.token_forms import forms
 from evaluation.bench.shared.workload import QUERIES, ROUNDS, SENTENCES, passages, spearman
 from mappings.errors import ModelError
@@ -30,10 +30,10 @@ _SAMPLE: Final = 32
 
 
 def bench_poly(settings: Settings) -> Report:
-    """Milliseconds of a query by number of passages, of both models, and `speed_ratio` for the largest number.
+    """Milliseconds of a query by number of passages, of three models, and `speed_ratio` for the largest number.
 
-    `poly_ms_N` is the median of five queries with their encoding, over token vectors as an index stores them; `cross_ms_N`
-    is one query. `poly_ms` and `cross_ms` are for a passage. `encode_ms` is what indexing a passage costs, `stored_kb` what it
+    `poly_ms_N` is the median of five queries with their encoding, over token vectors as an index stores them, `bi_ms_N` the
+    same of the shipped bi-encoder over a vector for each passage; `cross_ms_N` is one query. `poly_ms` and `cross_ms` are for a passage. `encode_ms` is what indexing a passage costs, `stored_kb` what it
     takes in the index. `spearman_FORM` and `first_FORM` are how well the scores of other forms agree with those of
     the vectors themselves among 64 candidates, in order and in the first one, `kb_FORM` their size.
 
@@ -53,6 +53,7 @@ def bench_poly(settings: Settings) -> Report:
     many = [stored[number % len(stored)] for number in range(len(texts))]
     curve = {f"poly_ms_{count}": 1000 * _time_poly(quick, many[:count]) for count in COUNTS}
     slow.score(QUERIES[0], texts[:4])
+    curve |= {f"bi_ms_{count}": 1000 * seconds for count, seconds in _time_bi(settings, texts[:TEXTS]).items()}
     curve |= {f"cross_ms_{count}": 1000 * seconds for count, seconds in _time_cross(slow, texts).items()}
     most = max(COUNTS)
     figures = {
@@ -77,6 +78,21 @@ def _time_poly(encoder: PolyEncoder, stored: Sequence[bytes]) -> float:
         encoder.score_compressed(encoder.encode_query(QUERIES[number % len(QUERIES)]), stored)
         times.append(time.perf_counter() - started)
     return float(np.median(times[1:]))
+
+
+def _time_bi(settings: Settings, texts: Sequence[str]) -> dict[int, float]:
+    """The median seconds of a query, its encoding included, by the number of passages whose vectors are compared."""
+    encoder = BiEncoder(open_artifact(settings, ENCODER, "bi-encoder"), settings.threads or None, settings.form or None)
+    own, found = encoder.encode_passages(texts), {}
+    many = np.resize(own, (max(COUNTS), own.shape[1]))
+    for count in COUNTS:
+        times = []
+        for number in range(ROUNDS + 1):
+            started = time.perf_counter()
+            _ = many[:count] @ encoder.encode_queries([QUERIES[number % len(QUERIES)]])[0]
+            times.append(time.perf_counter() - started)
+        found[count] = float(np.median(times[1:]))
+    return found
 
 
 def _time_cross(encoder: CrossEncoder, texts: Sequence[str]) -> dict[int, float]:

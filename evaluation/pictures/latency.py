@@ -10,7 +10,11 @@ from evaluation.pictures.drawing import INK, LINES, as_svg, drawing
 Report = Mapping[str, Any]
 NAME: Final = "poly"
 TITLE: Final = "Milliseconds of a query by number of passages"
-STYLES: Final = {"cross_ms_": ("cross-encoder", "#d55e00", "s"), "poly_ms_": ("poly-encoder, stored", "#0072b2", "o")}
+STYLES: Final = {
+    "cross_ms_": ("cross-encoder", "#d55e00", "s"),
+    "poly_ms_": ("poly-encoder, stored", "#0072b2", "o"),
+    "bi_ms_": ("bi-encoder, stored", "#009e73", "^"),
+}
 WIDTH, HEIGHT = 6.5, 3.6
 
 

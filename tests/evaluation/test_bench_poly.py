@@ -24,7 +24,7 @@ def test_both_are_timed_on_the_same_passages(codes: str, tmp_path: Path, monkeyp
     monkeypatch.setattr(bench_poly, "COUNTS", (2, 8))
     report = bench_poly.bench_poly(Settings(models=tmp_path, reranker="poly", threads=1, form="fp32"))
     figures = report["figures"]
-    curve = {f"{name}_ms_{count}" for name in ("poly", "cross") for count in (2, 8)}
+    curve = {f"{name}_ms_{count}" for name in ("bi", "poly", "cross") for count in (2, 8)}
     assert curve | {"speed_ratio", "cross_ms", "poly_ms", "encode_ms", "stored_kb", "candidates"} <= set(figures)
     assert figures["speed_ratio"] == pytest.approx(figures["cross_ms_8"] / figures["poly_ms_8"], rel=0.2)
     assert figures["cross_ms_2"] < figures["cross_ms_8"]
@@ -55,7 +55,7 @@ def test_a_model_of_another_kind_or_none_is_named(tmp_path: Path) -> None:
 def test_the_picture_has_a_line_for_each_model() -> None:
     figures = {
         f"{name}_ms_{count}": float(count * speed)
-        for name, speed in (("poly", 1), ("cross", 50))
+        for name, speed in (("bi", 0.5), ("poly", 1), ("cross", 50))
         for count in (16, 2048)
     }
     report = {"bench": "poly", "machine": {}, "figures": figures}
