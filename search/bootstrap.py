@@ -75,7 +75,7 @@ class Medley:
 
     @property
     def kept(self) -> KeptStore:
-        """What users keep: searches, term bundles and cohorts."""
+        """What users keep: searches, term bundles, cohorts, dossiers and judgements."""
         return self.engines.kept
 
     def close(self) -> None:

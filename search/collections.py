@@ -100,7 +100,7 @@ class Collections:
         self._admitted.add(name)
 
     def forget(self, name: str) -> None:
-        """Close the store of a collection that was removed, and forget what this process knows about it."""
+        """Forget what this process knows about a collection that was removed, its store included."""
         with self._lock:
             self._stores.pop(name, None)
             self._loaded.pop(name, None)

@@ -59,7 +59,6 @@ _STEMS: Final = [
     "infect",
     "transmit",
 ]
-_IRREGULAR: Final = "led leads lead makes made keeps kept gives gave wards warded works worked brings brought"
 
 
 def _forms(stem: str) -> tuple[str, str, str, str]:

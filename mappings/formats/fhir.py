@@ -26,7 +26,6 @@ from mappings.formats.records import json_objects
 
 ACCEPTED: Final = ("DocumentReference", "DiagnosticReport")
 _ENTERED_IN_ERROR: Final = "entered-in-error"
-_Resource = tuple[str, Mapping[str, Any]]
 
 
 def read(path: Path, collection: Collection) -> Iterator[LocatedItem]:

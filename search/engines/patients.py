@@ -47,7 +47,7 @@ class MaskCache:
 def choose(
     request: PatientsRequest, names: Sequence[str], known: Mask, met: Sequence[Mask]
 ) -> tuple[list[int], PatientsAnswer]:
-    """The patients of the page, as places in `names`, and the answer as yet without them.
+    """The patients of the page, as places in `names`, and the answer, still without them.
 
     `names` are sorted; `known` and each criterion's `met` are masks of them, of shape (names,).
     """

@@ -123,7 +123,7 @@ def choose_sentences(
 ) -> list[tuple[Evidence, ...]]:
     """For each passage the sentences to show: the cross-encoder chooses as long as time is left, otherwise their words do.
 
-    Of a passage that was read for a claim all sentences are considered, and the reading has a say. Who looks words up wants to
+    Of a passage that was read for a claim all sentences are considered, and the reading has a say. Whoever looks words up wants to
     see them: then the words choose. The same search gets the same sentences again if they are to be remembered.
     """
     readings = [reading if reading and reading.best(1) else None for reading in readings]  # a long claim leaves no room

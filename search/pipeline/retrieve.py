@@ -1,4 +1,4 @@
-"""The retrieval step of a search: understand the query, encode it beside the words' leg, run all legs, and fuse their rankings.
+"""The retrieval step of a search: understand the query, encode it while words are searched, run all legs, fuse their rankings.
 
 Where the collection uses feedback, the best passages of a first answer move the query's vectors, and all legs run again.
 Product, evaluation and benches all call `retrieve`: nothing else produces rankings.

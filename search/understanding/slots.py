@@ -38,7 +38,8 @@ def read_slots(query: Query, free: str, reader: ConceptReader | None, reads_text
     """The slots of a query; one that is empty is read from its free text `free`, which is clean.
 
     The entity is a concept that the text names and does not rule out, in the words of the text; without a `reader`, none is
-    found. A typed entity that is a code stands for the name of its concept (CDV, section 1). The aspect is what the text names or asks for by a verb and, if `reads_text`, the heading that it ends with.
+    found. A typed entity that is a code stands for the name of its concept (CDV, section 1). The
+    aspect is what the text names or asks for by a verb and, if `reads_text`, the heading that it ends with.
     """
     text = opening(free)
     query = spell_codes(query, reader)[0] if reader else query

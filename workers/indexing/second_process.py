@@ -61,8 +61,7 @@ class _SecondProcess:
         self._process, self._collection, self._reader = process, collection, reader
         self._sending, self._receiving = threading.Lock(), threading.Lock()
         self._threads = ThreadPoolExecutor(_IN_FLIGHT, "second-process")
-        # Nothing else is sent before both are ready, so that nobody waits for a process that only starts.
-        self._ready = self._threads.submit(self._ask, (collection, reader.lexicon))
+        self._threads.submit(self._ask, (collection, reader.lexicon))  # first of all, since it reads questions in order
 
     def analyse(self, batches: _Batches) -> Generator[DocumentBatch, None, None]:
         """Each batch as `analyse` gives it, in order."""

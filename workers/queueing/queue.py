@@ -232,6 +232,8 @@ class Queue:
     def _call(self, step: Callable[[], T]) -> T:
         try:
             return step()
+        except redis.ResponseError as error:
+            raise Unavailable(f"Redis at {_place(self._url)} refuses: {error}") from error
         except (redis.RedisError, OSError) as error:
             raise Unavailable(f"Redis at {_place(self._url)} does not answer: {error}") from error
         except Exception as error:

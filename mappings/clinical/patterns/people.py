@@ -97,7 +97,7 @@ _TELLERS: Final = (
 def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern | WordPattern, ...]:
     """The patterns for people other than the patient, who are called by the words `relatives`."""
     words = _by_letter(relatives)
-    return (*_of_relatives(words), *_of_others(words), *_of_callers(words), *_of_tellers(words))
+    return (*_of_relatives(words), *_of_others(), *_of_callers(words), *_of_tellers(words))
 
 
 def _by_letter(words: Iterable[str]) -> str:
@@ -106,7 +106,7 @@ def _by_letter(words: Iterable[str]) -> str:
     return "|".join(f"(?={letter})(?:{'|'.join(found)})" for letter, found in groupby(ordered, key=itemgetter(0)))
 
 
-def _of_others(words: str) -> Iterator[WordPattern]:
+def _of_others() -> Iterator[WordPattern]:
     forward = CueKind("clause-before", "family")
 
     def pattern(text: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from math import floor
 from typing import Any, Final, NamedTuple
 
 from mappings import collection
-from mappings.documents import parse_passage_id
+from mappings.documents import document_of, parse_passage_id
 from mappings.errors import Unavailable
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.description import OpenSearchIndexDescription
@@ -187,7 +187,7 @@ def _read(hits: Sequence[Any], score: Callable[[float], float]) -> Ranking:
     if len(set(names)) < len(names):  # several rows of one passage: the best of them counts
         best = dict(zip(reversed(names), reversed(scores), strict=True))
         names, scores = list(best), list(best.values())
-    return Ranking(map(Scored, names, [name.rpartition("@")[0] for name in names], scores))
+    return Ranking(map(Scored, names, map(document_of, names), scores))
 
 
 def _without_superseded(rankings: Mapping[str, Ranking]) -> Mapping[str, Ranking]:

@@ -48,7 +48,7 @@ _MOST_SLACK: Final = 0.02
 """More slack takes more hits than are saved by it: over 44,169 abstracts .01 takes 6 hits more than the 100
 that are wanted, at the median."""
 
-HOLDERS: Final = " holders"
+HOLDERS: Final = "documents that hold the words"
 """The name of the search for the documents that hold the query."""
 
 _FIRST: Final[Body] = {"term": {"kind": "document"}}
