@@ -17,7 +17,6 @@ from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, SearchEng
 from search.query import LexicalQuery, Query, Ranking
 from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
-from search.understanding.aspects import after_subject
 from search.understanding.criteria import Criterion
 from search.understanding.lookups import Words, can_hold, has, meanings_in, phrase
 from search.understanding.understand import Understanding
@@ -96,11 +95,11 @@ def _whole(passage: Passage) -> str:
 
 
 def in_sections(
-    passages: Mapping[str, Passage], held: Container[str], aspects: Container[str], query: Query
+    passages: Mapping[str, Passage], held: Container[str], aspects: Container[str], section: str
 ) -> frozenset[str]:
-    """The passages under a heading that is asked for; of documents that hold the query, also those that name it within."""
+    """The passages under a heading of `aspects`; of documents that hold the query, also those that name `section` within."""
     documents = {passage.document for name, passage in passages.items() if name in held}
-    named = phrase(query.aspect or after_subject(query.text))
+    named = phrase(section)
 
     def names_it(passage: Passage) -> bool:
         if not named or passage.document not in documents:

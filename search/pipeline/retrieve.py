@@ -228,7 +228,7 @@ def _in_asked_sections(candidates: Sequence[Candidate], held: frozenset[str], co
     if not context.understanding.aspects:
         return frozenset()
     passages = context.contents.passages([item.passage for item in candidates])
-    return lookup.in_sections(passages, held, context.understanding.aspects, context.query)
+    return lookup.in_sections(passages, held, context.understanding.aspects, context.understanding.section)
 
 
 def _cached_answer(request: LegsRequest, context: _Context, vector_bytes: bytes) -> LegsAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
 from mappings.fields import Field
 from search.query import Filter, LexicalQuery, Phrase, Query
-from search.understanding.aspects import aspect_keywords, aspects_of, before_aspect
+from search.understanding.aspects import after_subject, aspect_keywords, aspects_of, before_aspect
 from search.understanding.codes import spell_codes
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
@@ -42,8 +42,8 @@ class Understanding:
 
     `names` is what it is also searched as: other names and the other forms of abbreviations. `asked` is what a short query
     asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed. `criteria` are what documents must
-    assert, `preferences` what those should that rank first, `aspects` the sections that are asked for, `unknown` the
-    findings that name no concept and were searched as words.
+    assert, `preferences` what those should that rank first, `aspects` the sections that can be meant, `section` the one that
+    is, as typed, `unknown` the findings that name no concept and were searched as words.
     """
 
     lexical: LexicalQuery
@@ -57,6 +57,7 @@ class Understanding:
     filters: tuple[Filter, ...] = ()
     criteria: tuple[Criterion, ...] = ()
     aspects: tuple[str, ...] = ()
+    section: str = ""
     unknown: tuple[str, ...] = ()
     preferences: tuple[Criterion, ...] = ()
     names: tuple[OtherNames, ...] = ()
@@ -108,21 +109,21 @@ def understand(
         alternatives=tuple(item.alternatives(name_weight) for item in others),
     )
     return Understanding(
-        lexical,
-        _model_text(text, [term for finding in query.lacking for term in query.terms_of(finding)]),
-        frozenset(weighted)
-        | {term for longer in (*phrases, *_alternative_phrases(lexical)) for term in longer if term},
-        found,
-        (*parsed.notes, *_notes(counted, query, reader is not None), *read.notes),
-        things,
-        parsed.phrases,
-        parsed.excluded,
-        (*parsed.filters, *(item.filter for item in read.criteria)),
-        read.criteria,
-        aspects,
-        read.unknown,
-        read.preferences,
-        _also(text, found, others),
+        lexical=lexical,
+        model_text=_model_text(text, [term for finding in query.lacking for term in query.terms_of(finding)]),
+        terms=frozenset((*weighted, *_terms_of((*phrases, *_alternative_phrases(lexical))))),
+        expansions=found,
+        notes=(*parsed.notes, *_notes(counted, query, reader is not None), *read.notes),
+        asked=things,
+        phrases=parsed.phrases,
+        excluded=parsed.excluded,
+        filters=(*parsed.filters, *(item.filter for item in read.criteria)),
+        criteria=read.criteria,
+        aspects=aspects,
+        section=query.aspect or after_subject(parsed.free),
+        unknown=read.unknown,
+        preferences=read.preferences,
+        names=_also(text, found, others),
     )
 
 
@@ -159,6 +160,11 @@ def _other_names(
 
 def _alternative_phrases(lexical: LexicalQuery) -> Iterator[Phrase]:
     return (words for item in lexical.alternatives for words, _ in item.phrases)
+
+
+def _terms_of(phrases: Iterable[Phrase]) -> Iterator[str]:
+    """The terms of phrases; a place that any word can take is none."""
+    return (term for longer in phrases for term in longer if term)
 
 
 def _also(text: str, found: Sequence[Expansion], others: Sequence[OtherNames]) -> tuple[OtherNames, ...]:

@@ -120,13 +120,14 @@ def test_a_section_within_another_counts_only_in_documents_that_hold_the_query()
         "elsewhere": Passage("d2", 1, 0, "", "EXAM", "Social history: smokes."),
         "headed": Passage("d2", 1, 1, "", "SOCIAL HISTORY", "Smokes."),
     }
-    by_text = Query("notes", EVERYBODY, "asthma social history")
-    by_slots = Query("notes", EVERYBODY, entity="asthma", aspect="Social History")
-    for query in (by_text, by_slots):
-        assert in_sections(passages, {"own"}, ("social history",), query) == {"within", "headed"}
-        assert in_sections(passages, set(), ("social history",), query) == {"headed"}
-    unnamed = Query("notes", EVERYBODY, "asthma")
-    assert in_sections(passages, {"own"}, ("social history",), unnamed) == {"headed"}
+    asked = ("asthma social history", "asthma social history -smoker")
+    by_text = [read(text).section for text in asked]
+    by_slots = read(entity="asthma", aspect="Social History").section
+    assert [*by_text, by_slots] == ["social history", "social history", "Social History"]
+    for section in (*by_text, by_slots):
+        assert in_sections(passages, {"own"}, ("social history",), section) == {"within", "headed"}
+        assert in_sections(passages, set(), ("social history",), section) == {"headed"}
+    assert in_sections(passages, {"own"}, ("social history",), read("asthma").section) == {"headed"}
 
 
 @given(

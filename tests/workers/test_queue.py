@@ -12,6 +12,7 @@ from redis_server import sent
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
 from workers.messages import MESSAGE_IDS, QueueTarget, split_ids
+from workers.queueing import address
 from workers.queueing import queue as module
 from workers.queueing.app import ENCODE, PARSE, PARSE_TASK, QUEUES, URGENT
 from workers.queueing.queue import CLAIM_SECONDS, SLACK_SECONDS, Queue, QueueDepth, open_queue, require_queue
@@ -227,7 +228,7 @@ def test_the_settings_open_a_queue_or_say_what_is_missing(redis, tmp_path):
     secret = tmp_path / "password"
     secret.write_text("p@ss/wörd\n", encoding="utf-8")
     given = Settings(redis="redis://:old@host:6379/2", redis_password_file=secret)
-    assert module.redis_url(given) == "redis://:p%40ss%2Fw%C3%B6rd@host:6379/2"
+    assert address.redis_url(given) == "redis://:p%40ss%2Fw%C3%B6rd@host:6379/2"
     opened = open_queue(Settings(redis=redis.url))
     assert opened is not None
     opened.close()
@@ -237,9 +238,9 @@ def test_a_user_of_redis_keeps_its_name_and_no_password_is_told(tmp_path):
     secret = tmp_path / "password"
     secret.write_text("new", encoding="utf-8")
     given = Settings(redis="rediss://medley:old@host:6379/2", redis_password_file=secret)
-    assert module.redis_url(given) == "rediss://medley:new@host:6379/2"
-    assert module.redis_place(given) == "host:6379/2"
-    assert module.redis_place(Settings(redis="redis://host/0?password=geheim&db=1")) == "host/0"
+    assert address.redis_url(given) == "rediss://medley:new@host:6379/2"
+    assert address.redis_place(given) == "host:6379/2"
+    assert address.redis_place(Settings(redis="redis://host/0?password=geheim&db=1")) == "host/0"
 
 
 def test_sweeps_that_overlap_count_a_death_once(queue, clock):

@@ -15,9 +15,9 @@ from kombu.exceptions import OperationalError
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
 from search.tracing import spans
+from workers.queueing.address import redis_place, redis_url
 from workers.queueing.app import QUEUES, make_worker_app
 from workers.queueing.logs import log_to_stderr
-from workers.queueing.queue import redis_place, redis_url
 from workers.queueing.sweeper import SweepTimer
 
 _PING_SECONDS: Final = 5.0

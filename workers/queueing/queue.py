@@ -14,16 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
-from urllib.parse import quote
 
 import orjson
 import redis
 
-from mappings.errors import InvalidInput, Unavailable
-from search.engines.opened import secret
+from mappings.errors import Unavailable
 from search.settings import Settings
 from search.tracing import spans
 from workers.messages import MESSAGE_IDS, QueueTarget, first_argument, is_of, split_ids
+from workers.queueing.address import place_of, redis_url
 from workers.queueing.app import ENCODE, INDEX_TASK, PARSE, PREFIX, URGENT, make_app
 
 CLAIM_SECONDS: Final = 30.0
@@ -79,7 +78,7 @@ class Queue:
     @property
     def place(self) -> str:
         """Where its Redis is, without user name and password."""
-        return _place(self._url)
+        return place_of(self._url)
 
     def announce(self, target: QueueTarget, ids: Sequence[str], request: str = "", size: int = MESSAGE_IDS) -> bool:
         """Queue these documents, except those that are already queued; false if Redis is unavailable.
@@ -233,12 +232,12 @@ class Queue:
         try:
             return step()
         except redis.ResponseError as error:
-            raise Unavailable(f"Redis at {_place(self._url)} refuses: {error}") from error
+            raise Unavailable(f"Redis at {place_of(self._url)} refuses: {error}") from error
         except (redis.RedisError, OSError) as error:
-            raise Unavailable(f"Redis at {_place(self._url)} does not answer: {error}") from error
+            raise Unavailable(f"Redis at {place_of(self._url)} does not answer: {error}") from error
         except Exception as error:
             if type(error).__module__.partition(".")[0] in ("kombu", "celery", "amqp"):
-                raise Unavailable(f"Redis at {_place(self._url)} does not answer: {error}") from error
+                raise Unavailable(f"Redis at {place_of(self._url)} does not answer: {error}") from error
             raise
 
 
@@ -262,15 +261,6 @@ def _sent(message: str) -> float:
         return 0.0
 
 
-def redis_place(settings: Settings) -> str:
-    """Where the Redis of the settings is: without user name, password and options, one of which can be a password."""
-    return _place(settings.redis)
-
-
-def _place(url: str) -> str:
-    return url.rpartition("@")[2].partition("?")[0].removeprefix("redis://").removeprefix("rediss://")
-
-
 def open_queue(settings: Settings) -> Queue | None:
     """The queue of the settings; None if there is none. Raises `InvalidInput` for a URL that is not one of Redis."""
     return Queue(redis_url(settings)) if settings.redis else None
@@ -279,23 +269,3 @@ def open_queue(settings: Settings) -> Queue | None:
 def require_queue(settings: Settings) -> Queue:
     """The queue of the settings. Raises `InvalidInput` if there is none."""
     return Queue(redis_url(settings))
-
-
-def redis_url(settings: Settings) -> str:
-    """The URL of Redis, with its password. Raises `InvalidInput`."""
-    url = settings.redis
-    if not url:
-        raise InvalidInput(
-            "there is no queue: set MEDLEY_REDIS to the address of a Redis, such as redis://127.0.0.1:6379/0",
-            field="MEDLEY_REDIS",
-        )
-    if not url.startswith(("redis://", "rediss://")):
-        raise InvalidInput(
-            f"MEDLEY_REDIS takes an address such as redis://127.0.0.1:6379/0, not {_place(url)!r}", field="MEDLEY_REDIS"
-        )
-    password = secret(settings.redis_password_file, "MEDLEY_REDIS_PASSWORD_FILE")
-    if not password:
-        return url
-    scheme, _, rest = url.partition("://")
-    user, _, place = rest.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}:{quote(password, safe='')}@{place}"
