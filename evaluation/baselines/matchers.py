@@ -39,8 +39,8 @@ def rank_matchers(
     """(name, question → document ids, best first) of each network in `folder`, among the `chosen` of a question.
 
     A network reads the words of a question, such as entity and aspect, and a document's text, as in training without its
-    title; documents without a word come last. Raises as `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words
-    than it was trained with.
+    title; documents without a word come last. Raises as `describe_matchers` does, and `ModelError` for a damaged checkpoint
+    or other vectors of words than it was trained with.
     """
     checkpoint = _load_training()
     texts = {

@@ -50,7 +50,7 @@ BERT_BASE: Final = GpuSizes()
 SMALL: Final = GpuSizes(
     passages=64, tokens=128, shortest=16, layers=4, width=256, matrix=512, rounds=2, budgets=(1_024, 4_096)
 )
-"""What a processor runs in half a minute."""
+"""What takes a processor 24 seconds."""
 
 
 def bench_gpu(settings: Settings, sizes: GpuSizes | None = None) -> Report:

@@ -33,7 +33,8 @@ def bench_poly(settings: Settings) -> Report:
     """Milliseconds of a query by number of passages, of three models, and `speed_ratio` for the largest number.
 
     `poly_ms_N` is the median of five queries with their encoding, over token vectors as an index stores them, `bi_ms_N` the
-    same of the shipped bi-encoder over a vector for each passage; `cross_ms_N` is one query. `poly_ms` and `cross_ms` are for a passage. `encode_ms` is what indexing a passage costs, `stored_kb` what it
+    same of the shipped bi-encoder over a vector for each passage; `cross_ms_N` is one query. `poly_ms` and `cross_ms` are for
+    a passage. `encode_ms` is what indexing a passage costs, `stored_kb` what it
     takes in the index. `spearman_FORM` and `first_FORM` are how well the scores of other forms agree with those of
     the vectors themselves among 64 candidates, in order and in the first one, `kb_FORM` their size.
 

@@ -105,7 +105,8 @@ def unproven(criteria: Sequence[Criterion]) -> int:
 
 
 def _weight(kind: int, criteria: Sequence[Criterion]) -> int:
-    return math.prod([len(criteria) + 1] * kind)
+    found: int = (len(criteria) + 1) ** kind
+    return found
 
 
 def _doubts(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> Iterator[int]:

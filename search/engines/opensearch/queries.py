@@ -45,8 +45,8 @@ WINDOW: Final = 10_000
 """Most hits of one search: `index.max_result_window`, and the largest `k`."""
 
 _MOST_SLACK: Final = 0.02
-"""More slack takes more hits than are saved by it: over 44,169 abstracts .01 takes 6 hits more than the 100
-that are wanted, at the median."""
+"""More slack takes more hits than are saved by it: over 44,169 abstracts .01 takes, at the median, 6 hits more than
+the 100 that are wanted."""
 
 HOLDERS: Final = "documents that hold the words"
 """The name of the search for the documents that hold the query."""

@@ -161,11 +161,11 @@ def _install(trust: bool, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Show which parts are on the cluster; exit with 1 unless all are ready."""
     from search.engines.opensearch.plugin.installation import PluginInstallation
-    from search.engines.opensearch.plugin.lifecycle import model_servers
+    from search.engines.opensearch.plugin.installed import model_servers
 
     cluster = (place := _place()).cluster()
     plan = place.plan(cluster)
-    parts, used = PluginInstallation(cluster, plan).status(), model_servers(cluster, plan)
+    parts, used = PluginInstallation(cluster, plan).status(), model_servers(cluster, plan.name)
     rows = [[item.what, item.name, item.state] for item in parts]
     report = {"parts": [asdict(item) for item in parts], "servers": used}
     show(report, as_json, lambda: text_table(["what", "name", "state"], rows) + _other_server(used, plan))
@@ -215,7 +215,10 @@ def backfill(source: str, target: str, as_json: bool) -> None:
 @click.option("--size", type=click.IntRange(1, 100), default=10, show_default=True, help="How many hits to ask for.")
 @click.option("--filter", "required", default="", help="A query as JSON that all hits must match.")
 def query(words: str, size: int, required: str) -> None:
-    """Print the search for TEXT, as any client of OpenSearch can send it."""
+    """Print the search for TEXT, as any client of OpenSearch can send it.
+
+    No cluster is asked: give --title and --text if they were given to `install`.
+    """
     from search.engines.opensearch.plugin.example import example_query
 
     click.echo(json.dumps(example_query(_place().plan(), words, size, _parse(required)), indent=2, ensure_ascii=False))
@@ -233,7 +236,10 @@ def query(words: str, size: int, required: str) -> None:
     help="For `_rank_eval`, for Search Relevance Workbench, or the suite's documents for `_bulk`.",
 )
 def judgements(suite: str, index: str, form: str) -> None:
-    """Print the judgements of a SUITE of `medley evaluate`, to measure the index by OpenSearch's own tools."""
+    """Print the judgements of a SUITE of `medley evaluate`, to measure the index by OpenSearch's own tools.
+
+    No cluster is asked: give --title and --text if they were given to `install`.
+    """
     from evaluation.relevance import bulk_lines, judgement_list, rank_eval
     from evaluation.suite import SuiteOptions
     from evaluation.suites.registry import find_suite

@@ -14,7 +14,7 @@ Slots = NDArray[np.int64]
 KEPT: Final = 64
 """Masks of one commit, a bit for each slot: 1.25 MB of ten million."""
 LISTED_BYTES: Final = 256_000_000
-"""Of the last ones the slots themselves are kept, up to so many bytes: ten million take 80 MB, and 15 ms to list again."""
+"""Of the last ones the slots themselves are kept, up to so many bytes: ten million take 80 MB, and 50 ms to list again."""
 
 
 class SlotMasks:

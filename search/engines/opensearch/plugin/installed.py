@@ -24,6 +24,14 @@ def installed_options(cluster: Cluster, kind: str) -> dict[str, Any]:
     }
 
 
+def model_servers(cluster: Cluster, name: str) -> list[str]:
+    """The model servers that the models of the plug-in of this name use, sorted: one, unless it is half installed."""
+    own = {f"{name}-{step}" for step in STEPS}
+    return sorted(
+        {endpoint_of(address) for model, address in MachineLearning(cluster).addresses(FAMILY) if model in own}
+    )
+
+
 def _definition(cluster: Cluster, address: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = cluster.read("GET", address)
@@ -49,6 +57,5 @@ def _indexes(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def _server(cluster: Cluster, name: str) -> dict[str, str]:
     """The model server, unless models of several are there, as while one is replaced."""
-    own = {f"{name}-{step}" for step in STEPS}
-    found = {endpoint_of(address) for model, address in MachineLearning(cluster).addresses(FAMILY) if model in own}
-    return {"endpoint": found.pop()} if len(found) == 1 else {}
+    found = model_servers(cluster, name)
+    return {"endpoint": found[0]} if len(found) == 1 else {}

@@ -49,14 +49,6 @@ def remove(cluster: Cluster, plan: PluginPlan) -> list[Change]:
     return [*changes, *(Change("cluster setting", name, "removed") for name in settings)]
 
 
-def model_servers(cluster: Cluster, plan: PluginPlan) -> list[str]:
-    """The model servers that the installed models of the plan's kind use, sorted: one, unless it is half installed."""
-    names = {plan.model(step) for step in STEPS}
-    return sorted(
-        {endpoint_of(address) for name, address in MachineLearning(cluster).addresses(FAMILY) if name in names}
-    )
-
-
 def _endpoints(models: MachineLearning) -> set[str]:
     """The model servers of all kinds."""
     return {endpoint_of(address) for _, address in models.addresses(FAMILY)}
