@@ -41,6 +41,18 @@ def test_a_plan_that_can_not_be_says_why(changes: dict[str, str], message: str) 
         replace(PLAN, **changes)
 
 
+def test_a_node_sends_a_document_again_that_found_no_room() -> None:
+    wanted = {
+        "max_connection": 32,
+        "read_timeout": 300,
+        "max_retry_times": -1,
+        "retry_timeout_seconds": 600,
+        "retry_backoff_millis": 500,
+    }
+    assert connector(PLAN, "documents")["client_config"] == wanted
+    assert [step for step in STEPS if "client_config" in connector(PLAN, step)] == ["documents"]
+
+
 def test_a_mark_tells_versions_and_owners_apart() -> None:
     assert is_ours(mark({"a": 1}))
     assert mark({"a": 1, "b": 2}) == mark({"b": 2, "a": 1}) != mark({"a": 1})

@@ -14,6 +14,8 @@ from web.access.auth import RejectedCredentials
 from web.statuses import status_of
 
 RETRY_SECONDS: Final = 1
+THROTTLED: Final = {"x-amzn-ErrorType": "ThrottlingException"}
+"""By this header ML Commons knows a refusal that it may send again (`client_config` of a connector), by nothing else."""
 _TYPES: Final[Mapping[str, tuple[int, str]]] = {
     "overloaded": (429, "Overloaded"),
     "deadline_passed": (504, "Overloaded"),
@@ -62,6 +64,7 @@ def answer_medley_error(error: MedleyError) -> Response:
     response = answer(status, kind, error.message)
     if error.code == "overloaded":
         response.headers["Retry-After"] = str(RETRY_SECONDS)
+        response.headers.update(THROTTLED)
     return response
 
 

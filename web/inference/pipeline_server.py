@@ -12,16 +12,22 @@ from flask.wrappers import Response
 
 from web.inference.pipeline_forms import document_form, query_form, rerank_form, scores_form, vectors_form
 from web.inference.pipelines import PipelineKinds
+from web.inference.turns import Turns
 
 MOST_HITS: Final = 1_000
 """Hits of one search; only the best of them are read."""
 
 
 class PipelineServer:
-    """The steps over `kinds`; `admit` admits a request or rejects it, and one can hold at most `most` texts."""
+    """The steps over `kinds`; `admit` admits a request or rejects it, and one can hold at most `most` texts.
 
-    def __init__(self, kinds: PipelineKinds, admit: Callable[[], AbstractContextManager[Any]], most: int) -> None:
-        self._kinds, self._admit, self._most = kinds, admit, most
+    Documents are read when it is their turn, so that those of a bulk request leave room for searches.
+    """
+
+    def __init__(
+        self, kinds: PipelineKinds, admit: Callable[[], AbstractContextManager[Any]], most: int, turns: Turns
+    ) -> None:
+        self._kinds, self._admit, self._most, self._turns = kinds, admit, most, turns
 
     def register(self, app: Flask) -> None:
         """Add the addresses to `app`."""
@@ -31,7 +37,7 @@ class PipelineServer:
 
     def documents(self, kind: str) -> Response:
         """A document to what an index gets beside it: vectors of its windows, what it asserts."""
-        with self._admit():
+        with self._admit(), self._turns.take():
             title, text = document_form()
             return _answer(self._kinds.get(kind).read_document(title, text))
 

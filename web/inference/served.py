@@ -11,7 +11,7 @@ from encoders.batching import RequestLifetime
 from encoders.pooling import Floats
 from web.inference.models import LoadedModel
 
-_TOGETHER: Final = 64
+TOGETHER: Final = 32
 """The most texts that wait for a model at once; a long document has more windows than the queue has room for."""
 
 
@@ -32,9 +32,9 @@ class ServedEncoder:
         return self._encode(texts, False)
 
     def _encode(self, texts: Sequence[str], as_queries: bool) -> Floats:
-        starts = range(0, len(texts), _TOGETHER)
+        starts = range(0, len(texts), TOGETHER)
         rows = [
-            self._model.embed(texts[start : start + _TOGETHER], as_queries, True, RequestLifetime()) for start in starts
+            self._model.embed(texts[start : start + TOGETHER], as_queries, True, RequestLifetime()) for start in starts
         ]
         return np.concatenate(rows) if rows else np.empty((0, self.dimension), np.float32)
 

@@ -27,6 +27,8 @@ from web.inference.meter import ModelMeter
 from web.inference.models import LoadedModel, sigmoid
 from web.inference.pipeline_server import PipelineServer
 from web.inference.pipelines import PipelineKinds
+from web.inference.served import TOGETHER
+from web.inference.turns import Turns
 from web.serving.traced_requests import trace_requests
 
 MAX_BODY_BYTES: Final = 10_000_000
@@ -45,6 +47,11 @@ class Limits:
     def texts(self) -> int:
         """Texts in one request: all of them must fit into an empty queue."""
         return min(MOST_TEXTS, self.waiting)
+
+    @property
+    def turns(self) -> Turns:
+        """Documents hold at most half of the requests, and of the queue, which a search's texts have to find room in."""
+        return Turns(max(1, min(self.requests // 4, self.waiting // (2 * TOGETHER))), max(1, self.requests // 2))
 
 
 class Inference:
@@ -131,7 +138,7 @@ def make_inference_app(
     app.add_url_rule("/embed", "embed", server.embed, methods=["POST"])
     app.add_url_rule("/rerank", "rerank", server.rerank, methods=["POST"])
     app.add_url_rule("/info", "info", server.info)
-    PipelineServer(PipelineKinds(models, folder), server.admitted, limits.texts).register(app)
+    PipelineServer(PipelineKinds(models, folder), server.admitted, limits.texts, limits.turns).register(app)
     app.add_url_rule("/metrics", "metrics", lambda: meter.page(home))
     for name in ("health", "healthz", "readyz"):  # the application is created only after its models have run
         app.add_url_rule(f"/{name}", name, lambda: jsonify({"status": "ready"}))

@@ -63,6 +63,16 @@ _INPUTS: Final[Mapping[str, str]] = {
     ),
     "rerank": '{"query": "${parameters.query}", "documents": ${parameters.documents}}',
 }
+_CLIENTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "documents": {
+        "max_connection": 32,  # of a node: as many as the model server lets be read or wait (`web.inference.turns`)
+        "read_timeout": 300,  # seconds: a document of a thousand windows takes a minute on two cores
+        "max_retry_times": -1,  # of refusals alone, until the next one has run out
+        "retry_timeout_seconds": 600,
+        "retry_backoff_millis": 500,
+    }
+}
+"""How a node asks for a step, where ML Commons' defaults (30 connections, ten seconds, no further try) fail bulk requests."""
 _DYNAMIC_KEYWORD_CHARACTERS: Final = 256
 """As in the field `keyword` that OpenSearch gives to a text without a mapping, which dashboards of such an index use."""
 _CONVERTED: Final = {"vectors": "default.embedding", "rerank": "cohere.rerank"}
@@ -162,6 +172,8 @@ def connector(plan: PluginPlan, step: str) -> dict[str, Any]:
         "credential": {"token": plan.token or "none"},  # there must be one, even if nothing uses it
         "actions": [action],
     }
+    if step in _CLIENTS:
+        body["client_config"] = dict(_CLIENTS[step])
     return {**body, "description": mark(body)}
 
 
