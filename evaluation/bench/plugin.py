@@ -3,9 +3,11 @@
 Both search SciFact's abstracts on one node, with the same models on one model server. Each claim is asked of each, over HTTP,
 in turns, without stances: first without the deadline of reranking, which a slow machine reaches sooner on one way than on the
 other, to compare the answers; then with it, to compare the times. An abstract of up to 1,000 words is one passage on both ways,
-since what a client indexes is not divided. `p50_ratio` and `p95_ratio` are the gateway's milliseconds over the plug-in's; the gateway also
+since what a client indexes is not divided; `as_shipped_same_documents_share` is how often the gateway has the same ten documents
+where it divides them as the kind does. `p50_ratio` and `p95_ratio` are the gateway's milliseconds over the plug-in's; the gateway also
 marks evidence and explains each hit. `ranking_p50_ratio` and `ranking_p95_ratio` leave out of its time what it says that
-evidence took: sentences are read once everything is ranked, and the plug-in reads none.
+evidence took: sentences are read once everything is ranked, and the plug-in reads none. `…_disk_mb` is what the indexes take
+on the node.
 """
 
 from __future__ import annotations
@@ -63,13 +65,15 @@ def bench_plugin(settings: Settings) -> Report:
             cluster = engine_of(medley).cluster
             try:
                 with _ways(medley, task, server, patient=True) as ways:
-                    indexed = _index(cluster, task)
+                    figures = {"documents_per_second": _index(cluster, task), "claims": float(len(claims))}
                     _, found = _ask(ways, claims)
+                names = {"plugin": INDEX, "gateway": medley.engine.resolve(task.corpus.name).index}
+                figures |= {f"{name}_disk_mb": _disk(cluster, index) for name, index in names.items()}
+                figures |= _agreement(found) | _as_shipped(task, settings, server, found["plugin"])
                 with model_server([]) as server, _ways(medley, task, server, patient=False) as ways:
                     times, _ = _ask(ways, claims)
             finally:
                 cluster.write("DELETE", f"/{INDEX}", params={"ignore_unavailable": "true"})
-    figures = {"documents_per_second": indexed, "claims": float(len(claims))} | _agreement(found)
     for name, values in times.items():
         figures |= {f"{name}_{key}": value for key, value in percentiles(values).items()}
     for point in ("p50", "p95"):
@@ -113,6 +117,23 @@ def _agreement(found: dict[str, list[list[str]]]) -> dict[str, float]:
         "same_first_share": float(np.mean([one[:1] == other[:1] for one, other in pairs])),
         "overlap": float(np.mean([len({*one} & {*other}) / max(1, len({*one, *other})) for one, other in pairs])),
     }
+
+
+def _as_shipped(task: Task, settings: Settings, server: str, found: list[list[str]]) -> dict[str, float]:
+    """How often what the plug-in found are the documents of a gateway whose kind is the shipped one, without its deadline."""
+    with _kinds(_PATIENT) as kinds:
+        own = open_on_cluster(task, replace(settings, collections=kinds, inference=server))
+        with gateway(own.settings) as address, _connections() as pool:
+            ask = _gateway(pool, address, task.corpus.name, {"deadline_ms": 0})
+            shipped = [ask(question.text)[0] for question in task.questions]
+    share = _agreement({"plugin": found, "gateway": shipped})["same_documents_share"]
+    return {"as_shipped_same_documents_share": share}
+
+
+def _disk(cluster: Cluster, index: str) -> float:
+    """MB of an index on the disks of the cluster."""
+    answer = cluster.read("GET", f"/{index}/_stats/store")
+    return float(answer["_all"]["total"]["store"]["size_in_bytes"]) / 1e6
 
 
 @contextmanager

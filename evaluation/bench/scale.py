@@ -3,14 +3,17 @@
 SciFact's claims over its abstracts and documents made of them by program (`evaluation.bench.shared.scaled`), window 100,
 encoding included, without reranking, in a process of its own. `recall` is the share of the first 100 documents by exact
 float32 products that the leg of vectors returns. Of a large collection cells are made after the first search, in the
-background (`prepare_seconds`); the others are measured with them.
+background (`prepare_seconds`); the others are measured with them. `filter_NAME_…` are the same searches where all documents
+pass a filter, a tenth of them or one; `clients_4_…` those of four clients at the same time.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +21,15 @@ import numpy as np
 
 from evaluation.bench.shared.apart import WARM_UP, measure_apart
 from evaluation.bench.shared.figures import Report, bench_report, memory, percentiles, time_each
-from evaluation.bench.shared.scaled import NAME, build_seconds, open_scaled, place
+from evaluation.bench.shared.scaled import (
+    ALONE_SOURCE,
+    FIRST_YEAR,
+    NAME,
+    YEARS,
+    build_seconds,
+    open_scaled,
+    place,
+)
 from evaluation.stages import ACCESS
 from evaluation.suites import scifact
 from mappings.errors import MedleyError
@@ -26,13 +37,20 @@ from search.bootstrap import Medley
 from search.engines.embedded.vectors.cells import await_cells
 from search.pipeline.search import search
 from search.protocols import BM25, LegsRequest
-from search.query import Query
+from search.query import Filter, Query, Range, Terms
 from search.settings import Settings, read
 from search.understanding.understand import understand
 
 DEPTH: Final = 100
 EXACT_QUERIES: Final = 60
 WINDOWS: Final = 100_000
+FILTERS: Final[Mapping[str, Filter]] = {
+    "all": Range("year", FIRST_YEAR),
+    "tenth": Range("year", FIRST_YEAR + YEARS - YEARS // 10),
+    "one": Terms("source", (ALONE_SOURCE,)),
+}
+CLIENTS: Final = 4
+FILTERED_QUERIES: Final = 100
 _BLOCK: Final = 65_536
 _ROUNDING: Final = 1e-5
 
@@ -63,8 +81,8 @@ def _measure(settings: Settings, windows: int) -> dict[str, float]:
     claims = [question.text for question in scifact.task(settings).questions]
     warm = [question.text for question in scifact.task(settings, split="train").questions][: WARM_UP + 1]
 
-    def answer(text: str) -> Any:
-        return search(Query(NAME, ACCESS, text, rerank=False), services)
+    def answer(text: str, filters: tuple[Filter, ...] = ()) -> Any:
+        return search(Query(NAME, ACCESS, text, filters=filters, rerank=False), services)
 
     (first,), _ = time_each(answer, warm[:1])
     started = time.perf_counter()
@@ -81,8 +99,34 @@ def _measure(settings: Settings, windows: int) -> dict[str, float]:
         | steps
         | memory()
         | {"first_ms": first, "prepare_seconds": prepared}
+        | _filtered(answer, claims[:FILTERED_QUERIES])
+        | _together(answer, claims)
         | _legs(medley, claims, chosen.home)
     )
+
+
+def _filtered(answer: Callable[..., Any], claims: Sequence[str]) -> dict[str, float]:
+    """Of each filter the first search, which lists the documents that pass, and the times of the others."""
+    figures: dict[str, float] = {}
+    for name, kept in FILTERS.items():
+        filtered = partial(answer, filters=(kept,))
+        (first,), _ = time_each(filtered, claims[:1])
+        times, _ = time_each(filtered, claims)
+        found = percentiles(times)
+        figures |= {f"filter_{name}_{point}": found[point] for point in ("p50_ms", "p95_ms")}
+        figures[f"filter_{name}_first_ms"] = first
+    return figures
+
+
+def _together(answer: Callable[..., Any], claims: Sequence[str]) -> dict[str, float]:
+    """The same searches by several clients at the same time, in the threads of one process, as a gateway answers them."""
+    parts = [claims[start::CLIENTS] for start in range(CLIENTS)]
+    started = time.perf_counter()
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        times = [one for part, _ in clients.map(lambda part: time_each(answer, part), parts) for one in part]
+    found = percentiles(times)
+    figures = {f"clients_{CLIENTS}_{point}": found[point] for point in ("p50_ms", "p95_ms")}
+    return figures | {f"clients_{CLIENTS}_per_second": len(claims) / (time.perf_counter() - started)}
 
 
 def _legs(medley: Medley, claims: Sequence[str], folder: Path) -> dict[str, float]:
@@ -97,25 +141,35 @@ def _legs(medley: Medley, claims: Sequence[str], folder: Path) -> dict[str, floa
     def by_words(place: str) -> Any:
         return medley.engine.legs(LegsRequest(meta.index, asked[int(place)], {}, ACCESS, DEPTH))
 
-    def by_vectors(place: str) -> list[str]:
-        answer = medley.engine.legs(LegsRequest(meta.index, empty, {"dense": vectors[int(place)]}, ACCESS, DEPTH))
-        return list(dict.fromkeys(item.document for item in answer.rankings["dense"]))
+    def by_vectors(place: str, *filters: Filter) -> list[str]:
+        request = LegsRequest(meta.index, empty, {"dense": vectors[int(place)]}, ACCESS, DEPTH, filters)
+        return list(dict.fromkeys(item.document for item in medley.engine.legs(request).rankings["dense"]))
 
     words, _ = time_each(by_words, places)
     nearest, found = time_each(by_vectors, places)
     exact = _best_products(vectors[:EXACT_QUERIES], folder)
     shares = [_recall(own[:DEPTH], best) for own, best in zip(found, exact, strict=False)]
+    of_tenth = np.arange(exact.shape[1]) % YEARS >= YEARS - YEARS // 10
+    filtered = [
+        _recall(by_vectors(place, FILTERS["tenth"])[:DEPTH], np.where(of_tenth, best, -np.inf))
+        for place, best in zip(places, exact, strict=False)
+    ]
     return {
         f"{BM25}_p50_ms": float(np.median(words)),
         "dense_p50_ms": float(np.median(nearest)),
         "recall": float(np.mean(shares)),
+        "filter_tenth_recall": float(np.mean(filtered)),
     }
 
 
 def _recall(found: Sequence[str], products: Any) -> float:
-    """The share of the first 100 that was found; any of those that tie with the last of them counts."""
-    least = np.partition(products, -DEPTH)[-DEPTH] - _ROUNDING
-    return float(np.mean([products[int(name[1:])] >= least for name in found]))
+    """The share of the first 100 that was found; any of those that tie with the last of them counts.
+
+    Where fewer documents pass a filter, the others having no finite product, it is the share of these.
+    """
+    wanted = min(DEPTH, int(np.isfinite(products).sum()))
+    least = np.partition(products, -wanted)[-wanted] - _ROUNDING
+    return float(np.sum([products[int(name[1:])] >= least for name in found])) / wanted
 
 
 def _best_products(queries: Any, folder: Path) -> Any:

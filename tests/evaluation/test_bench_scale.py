@@ -54,11 +54,17 @@ def test_bench_scale_tells_times_memory_and_recall(settings):  # noqa: F811
         "encode_p50_ms",
         "rss_mb",
         "first_ms",
+        "filter_all_p50_ms",
+        "filter_tenth_first_ms",
+        "filter_one_p95_ms",
+        "clients_4_p95_ms",
+        "clients_4_per_second",
     } <= figures.keys()
     assert built > 0
     assert bench_scale(settings, WINDOWS)["figures"]["build_seconds"] == built, "it was there already"
     assert (figures["queries"], figures["documents"], figures["windows"]) == (10, WINDOWS, WINDOWS)
     assert figures["recall"] >= 0.98
+    assert figures["filter_tenth_recall"] >= 0.98  # of 40 documents: all that pass are among the first hundred
     assert 0 < figures["p50_ms"] <= figures["p95_ms"]
     assert figures["disk_mb"] > 0
 

@@ -381,6 +381,8 @@ def test_the_bench_compares_both_ways_and_leaves_no_trace(
     assert figures["claims"] == 10
     assert 0 < figures["overlap"] <= 1  # the deadline of the kind cuts both on a busy machine
     assert {"p50_ratio", "p95_ratio", "plugin_p50_ms", "gateway_p95_ms", "documents_per_second"} <= figures.keys()
+    assert 0 <= figures["as_shipped_same_documents_share"] <= 1
+    assert figures["plugin_disk_mb"] > 0 < figures["gateway_disk_mb"]
     assert world.left() == before
 
 

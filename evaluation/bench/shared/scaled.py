@@ -2,7 +2,7 @@
 
 Each further document has the sentences of two real abstracts in turns, as many as the first has, and the vectors of the
 first, each moved at random and brought back to unit length. So words, lengths and neighbourhoods are like those of real
-texts; what documents say is not.
+texts; what documents say is not. Their years go round a century, and one of them has a source of its own, for filters.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ MOVED: Final = 0.35
 """The length of the random move of a vector; what was moved has a cosine of about .94 with where it was."""
 COMMIT_EVERY: Final = 20_000
 BATCH: Final = 500
+FIRST_YEAR: Final = 1926
+YEARS: Final = 100
+ALONE: Final = 77
+"""The number of the document whose source is `ALONE_SOURCE`."""
+ALONE_SOURCE: Final = "alone"
 _ALL: Final = 2**62
 _COMPLETE: Final = "complete.json"
 
@@ -50,7 +55,7 @@ class RealText:
 
 def place(settings: Settings, windows: int) -> Settings:
     """The settings of the home that holds so many windows."""
-    return replace(settings, home=home(settings).home / f"scaled-{windows}", opensearch="")
+    return replace(settings, home=home(settings).home / f"scaled-years-{windows}", opensearch="")
 
 
 def build_seconds(settings: Settings, windows: int) -> float:
@@ -146,4 +151,5 @@ def _entries(texts: Sequence[RealText], windows: int, collection: Collection) ->
 def _entry(number: int, title: str, told: Sequence[str], vectors: Floats, collection: Collection) -> IndexEntry:
     document = Document(f"d{number:08}", title, (Section("", " ".join(told)),), frozenset(["public"]))
     whole = passages(document, 1, replace(collection, max_words=_ALL))
-    return IndexEntry(document.id, 1, document.labels, {}, whole[:1], {"dense": vectors}, (len(vectors),))
+    fields = {"year": FIRST_YEAR + number % YEARS, "source": ALONE_SOURCE if number == ALONE else "others"}
+    return IndexEntry(document.id, 1, document.labels, fields, whole[:1], {"dense": vectors}, (len(vectors),))
