@@ -357,9 +357,17 @@ def test_the_server_wants_its_token(world: World, tmp_path: Path) -> None:
             assert {item["action"] for item in changes if item["what"] == "model"} == {"replaced", "removed"}
             shown = world.send("POST", "/_plugins/_ml/connectors/_search", {"query": {"match_all": {}}})
             assert token not in json.dumps(shown)
-            guarded.plugin("remove")
         finally:
             del os.environ["MEDLEY_INFERENCE_TOKEN_FILE"]
+        # Whoever does not have the token can look, and can change nothing that would lose it.
+        assert {part["state"] for part in guarded.plugin("status")["parts"]} == {"ready"}
+        assert {item["action"] for item in guarded.plugin("install")["changes"]} == {"unchanged"}
+        broken = world.send("POST", "/_plugins/_ml/models/_search", {"query": {"match": {"name": f"{NAME}-scores"}}})
+        model = broken["hits"]["hits"][0]["_id"]
+        world.send("POST", f"/_plugins/_ml/models/{model}/_undeploy")
+        world.send("DELETE", f"/_plugins/_ml/models/{model}")
+        assert "name its file in MEDLEY_INFERENCE_TOKEN_FILE" in guarded.refused("install")
+        guarded.plugin("remove")
 
 
 def test_a_node_without_ml_commons_is_named(node: Any, tmp_path: Path) -> None:

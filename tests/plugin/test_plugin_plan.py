@@ -11,13 +11,12 @@ from mappings.collection import load
 from mappings.errors import InvalidInput
 from mappings.stages import Fusion
 from search.engines.opensearch.plugin.example import example_query
+from search.engines.opensearch.plugin.marks import has_token, is_ours, is_version, mark
 from search.engines.opensearch.plugin.resources import (
     STEPS,
     PluginPlan,
     connector,
     index_template,
-    is_ours,
-    mark,
     search_pipeline,
 )
 
@@ -61,6 +60,21 @@ def test_a_mark_tells_versions_and_owners_apart() -> None:
     marks = {connector(plan, "scores")["description"] for plan in (PLAN, replace(PLAN, token="secret"))}
     assert len(marks) == 2
     assert "secret" not in str(marks)
+
+
+def test_a_connector_with_a_token_is_current_for_who_does_not_know_it() -> None:
+    plain, own, other = (
+        connector(replace(PLAN, token=token), "scores")["description"] for token in ("", "secret", "changed")
+    )
+    assert has_token(own)
+    assert not has_token(plain)
+    assert "secret" not in own
+    assert is_version(own, plain)
+    assert is_version(own, own)
+    assert not is_version(own, other)
+    assert not is_version(plain, own)
+    elsewhere = connector(replace(PLAN, endpoint="http://others:8081"), "scores")["description"]
+    assert not is_version(own, elsewhere)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,10 @@ from typing import Any, Final, Literal
 
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.plugin.installed import model_servers
 from search.engines.opensearch.plugin.machine_learning import FoundModel, MachineLearning
+from search.engines.opensearch.plugin.marks import has_token, is_ours, is_version, mark
+from search.engines.opensearch.plugin.requirements import check_plugins
 from search.engines.opensearch.plugin.resources import (
     FAMILY,
     STEPS,
@@ -21,8 +24,6 @@ from search.engines.opensearch.plugin.resources import (
     connector,
     index_template,
     ingest_pipeline,
-    is_ours,
-    mark,
     search_pipeline,
 )
 from search.engines.opensearch.plugin.templates import check_template, template_applies
@@ -30,9 +31,6 @@ from search.engines.opensearch.plugin.trust import NO_TRUST, Trust, explain_refu
 
 Action = Literal["made", "replaced", "unchanged", "removed", "kept", "mended"]
 State = Literal["ready", "outdated", "missing", "not deployed", "overruled", "someone else's"]
-
-NEEDED: Final = ("opensearch-ml", "opensearch-neural-search", "opensearch-knn")
-"""The plug-ins of OpenSearch that the pipelines use."""
 
 _OF_INDEXES: Final = "metadata.indices.*.settings.index.default_pipeline"
 _PROBE: Final = "Is the model server there?"
@@ -81,11 +79,12 @@ class PluginInstallation:
     def check(self) -> None:
         """What comes before `install`, and changes nothing.
 
-        Raises `InvalidInput` where the cluster lacks a plug-in, `Conflict` where something of ours would take the place of
-        someone else's.
+        Raises `InvalidInput` where the cluster lacks a plug-in, or a token would be lost, `Conflict` where something of ours
+        would take the place of someone else's.
         """
-        self._check_plugins()
+        check_plugins(self._cluster)
         self._check_names()
+        self._check_token()
 
     def install(self, trust: Trust = NO_TRUST) -> list[Change]:
         """Make or mend everything, and try it: the cluster asks the model server for a vector.
@@ -109,7 +108,7 @@ class PluginInstallation:
 
     def status(self) -> list[Part]:
         """Everything that the plug-in needs, in the order in which it is made; changes nothing."""
-        self._check_plugins()
+        check_plugins(self._cluster)
         found = self._models.models(self._names())
         models = {step: self._current(step, found) for step in STEPS}
         parts = [
@@ -136,15 +135,6 @@ class PluginInstallation:
     def _names(self) -> list[str]:
         return [self._plan.model(step) for step in STEPS]
 
-    def _check_plugins(self) -> None:
-        rows = self._cluster.read("GET", "/_cat/plugins", params={"format": "json"})
-        there = {row["component"] for row in rows}
-        if missing := [name for name in NEEDED if name not in there]:
-            raise InvalidInput(
-                f"OpenSearch at {self._cluster.where} lacks {', '.join(missing)}: install them on its nodes",
-                field="opensearch",
-            )
-
     def _check_names(self) -> None:
         """Raise `Conflict` before anything is made if something there has a name of ours and is not ours."""
         for document in self._documents.values():
@@ -156,6 +146,19 @@ class PluginInstallation:
                     "make: rename it, or delete it",
                     field="kind",
                 )
+
+    def _check_token(self) -> None:
+        """Raise `InvalidInput` if models have to be made anew for a server that wanted a token, and none is given."""
+        found = self._models.models(self._names())
+        is_whole = all(self._current(step, found) for step in STEPS)
+        if self._plan.token or is_whole or not any(has_token(item.description) for item in found):
+            return
+        if self._plan.endpoint.rstrip("/") in model_servers(self._cluster, self._plan.name):
+            raise InvalidInput(
+                f"models have to be replaced, and those at {self._plan.endpoint} were installed with a token, which OpenSearch shows "
+                "to nobody: name its file in MEDLEY_INFERENCE_TOKEN_FILE",
+                field="MEDLEY_INFERENCE_TOKEN_FILE",
+            )
 
     def _group(self, notes: str) -> tuple[str, list[Change]]:
         name, found = self._plan.name, self._models.groups(self._plan.name)
@@ -185,7 +188,11 @@ class PluginInstallation:
     def _current(self, step: str, found: list[FoundModel]) -> FoundModel | None:
         """The model of a step that is as the plan wants it, a deployed one if there are several."""
         wanted = connector(self._plan, step)
-        same = [item for item in found if (item.name, item.description) == (wanted["name"], wanted["description"])]
+        same = [
+            item
+            for item in found
+            if item.name == wanted["name"] and is_version(item.description, wanted["description"])
+        ]
         return max(same, key=lambda item: (item.is_deployed, item.id), default=None)
 
     def _state_of(self, step: str, model: FoundModel | None, found: list[FoundModel]) -> State:

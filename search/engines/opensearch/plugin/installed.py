@@ -8,7 +8,8 @@ from typing import Any
 from mappings.errors import NotFound
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.plugin.machine_learning import MachineLearning
-from search.engines.opensearch.plugin.resources import FAMILY, STEPS, endpoint_of, is_ours
+from search.engines.opensearch.plugin.marks import is_ours
+from search.engines.opensearch.plugin.resources import FAMILY, STEPS, endpoint_of
 
 
 def installed_options(cluster: Cluster, kind: str) -> dict[str, Any]:

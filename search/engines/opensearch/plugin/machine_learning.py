@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unavailable
 from search.engines.opensearch.client import Cluster
-from search.engines.opensearch.plugin.resources import is_ours
+from search.engines.opensearch.plugin.marks import is_ours
 
 _ADDRESS: Final = "/_plugins/_ml"
 _SECONDS: Final = 60.0

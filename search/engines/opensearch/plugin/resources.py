@@ -10,8 +10,6 @@ the fused score into the source as `previous_score`.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from typing import Any, Final
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from mappings.indexes import ANALYSIS, MAX_KEYWORD_CHARACTERS, TEXT, vector_field
+from search.engines.opensearch.plugin.marks import mark, token_mark
 from search.engines.opensearch.plugin.queries import OWN
 
 STEPS: Final = ("documents", "queries", "vectors", "scores", "rerank")
@@ -30,7 +29,6 @@ SHOWN: Final = 10
 
 _FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_*.-]{0,199}")
-_MADE_BY: Final = "Made by 'medley plugin'"
 _STEPS: Final = "/opensearch/"
 """Between the model server's address and KIND/STEP."""
 FAMILY: Final = "medley-"
@@ -142,39 +140,23 @@ def endpoint_of(address: str) -> str:
     return address.rpartition(_STEPS)[0]
 
 
-def mark(content: Any) -> str:
-    """The description of what was made from `content`: it tells that it is ours, and which version it is."""
-    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-    return f"{_MADE_BY} ({digest})"
-
-
-def is_ours(description: Any) -> bool:
-    """Whether a description tells that the plug-in made it."""
-    return isinstance(description, str) and description.startswith(_MADE_BY)
-
-
 def connector(plan: PluginPlan, step: str) -> dict[str, Any]:
     """The connector of a step. The cluster keeps the token encrypted, and shows it to nobody."""
     address = f"{plan.endpoint.rstrip('/')}{_STEPS}{plan.kind.kind}/{step}"
     headers = {"Content-Type": "application/json"}
-    if plan.token:
-        headers["Authorization"] = "Bearer ${credential.token}"
     action: dict[str, Any] = {"action_type": "predict", "method": "POST", "url": address, "headers": headers}
     action["request_body"] = _INPUTS[step]
     if step in _CONVERTED:
         action["pre_process_function"] = f"connector.pre_process.{_CONVERTED[step]}"
         action["post_process_function"] = f"connector.post_process.{_CONVERTED[step]}"
-    body = {
-        "name": plan.model(step),
-        "version": "1",
-        "protocol": "http",
-        "parameters": {},
-        "credential": {"token": plan.token or "none"},  # there must be one, even if nothing uses it
-        "actions": [action],
-    }
+    body = {"name": plan.model(step), "version": "1", "protocol": "http", "parameters": {}, "actions": [action]}
     if step in _CLIENTS:
         body["client_config"] = dict(_CLIENTS[step])
-    return {**body, "description": mark(body)}
+    description = mark(body) + token_mark(plan.token)
+    if plan.token:
+        headers["Authorization"] = "Bearer ${credential.token}"
+    credential = {"token": plan.token or "none"}  # there must be one, even if nothing uses it
+    return {**body, "credential": credential, "description": description}
 
 
 def ingest_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, Any]:
