@@ -35,9 +35,10 @@ figures. Each table has the systems of a paper in the paper's order, with what e
 The raised number of a figure leads to the note below the table: how the published set-up differs from ours, or which
 command, data and models made our figure.
 
-Ours *by the paper's recipe* is the paper's method, trained here on our data from MiniLM or from word vectors of our own;
-the columns "trained on" and "base" are the paper's. Bare names in a command (`systems`, `folds`, `minilm`) are folders of
-trained runs, and an export of untrained MiniLM.
+Ours *by the paper's recipe* is the paper's method, trained here on our data from MiniLM or from word vectors of our own,
+or untrained MiniLM where the paper's model was not trained for the task; the columns "trained on" and "base" are the
+paper's. A note's batches are those until the state that was kept, the best by held-out pairs. Bare names in a command
+(`systems`, `folds`, `minilm`) are folders of trained runs, and an export of untrained MiniLM.
 
 | instead of a figure | means |
 |---|---|
