@@ -45,7 +45,7 @@ def check_documents(task: Task, folder: Path) -> None:
 def rank_discourse(task: Task, folder: Path, chosen: Mapping[str, Collection[str]]) -> Iterator[tuple[str, Run]]:
     """(name, question → passage ids, best first) of each model in `folder`, among the `chosen` of a question.
 
-    Equal scores are ordered by id; passages that are not read, since their document is long, come last.
+    Equal scores are ordered by id; passages that are not read, since their document is long or none is told, come last.
     Raises as `check_documents` does, and `ModelError`.
     """
     check_documents(task, folder)
@@ -55,8 +55,9 @@ def rank_discourse(task: Task, folder: Path, chosen: Mapping[str, Collection[str
         found = {}
         for question in task.questions:
             query = encoder.encode_query(question.entity, question.aspect)
-            read = {key: vectors[key] for key in chosen[question.id] if key in vectors}
-            found[question.id] = ordered({key: float(own @ query) if own.any() else -inf for key, own in read.items()})
+            read = {key: vectors.get(key) for key in chosen[question.id]}
+            scores = {key: -inf if own is None or not own.any() else float(own @ query) for key, own in read.items()}
+            found[question.id] = ordered(scores)
         yield name, found
 
 

@@ -272,6 +272,20 @@ def test_training_pools_the_windows_that_serving_pools(
             assert pooled == sorted(place for span in served.spans for place in range(span.first, span.last))
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_candidates_are_told_apart_in_bfloat16_too(family: str, home: Path) -> None:
+    ready = load_initial(replace(CROSS, base=str(home / family), precision="bf16"))
+    model = ready.model.eval()
+    linear = [module for module in model.modules() if isinstance(module, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        linear.bias.fill_(8.0)  # so that scores lie between few neighbours of bfloat16, which are .03 apart there
+    texts = [f"{one} help {two}" for one in WORDS[:6] for two in WORDS[:6]]
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        found = scoring.score_pairs(model, ready.tokenizer, ["masks stop"] * len(texts), texts, CROSS)
+    assert found.dtype == torch.float32
+    assert len(set(found.tolist())) > len(texts) / 2
+
+
 def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     write_base(tmp_path)

@@ -294,6 +294,18 @@ def test_an_answer_has_its_variants_and_a_wrong_text_none() -> None:
     assert {item.query for item in again} == {item.query for item in found}
 
 
+def test_single_pairs_are_not_gathered_by_length() -> None:
+    pairs = {"a": PAIRS["a"] * 8}
+    batches = plan_batches(pairs, replace(SINGLE, batch=8))
+
+    def spread(batch: list[Any]) -> int:
+        lengths = [len(item.query) + len(item.texts[0]) for item in batch]
+        return max(lengths) - min(lengths)
+
+    whole = max(map(spread, [[item for batch in batches for item in batch]]))
+    assert sum(spread(batch) > whole / 2 for batch in batches) > len(batches) / 2
+
+
 def test_batches_count_single_pairs_and_runs_count_labelled_ones() -> None:
     batches = plan_batches(PAIRS, replace(SINGLE, variants=2), NEAR)
     assert sum(map(len, batches)) == 9 * 3 + 8 * 2

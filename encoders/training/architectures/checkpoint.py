@@ -20,7 +20,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from encoders.artifact import QUERIES, Kind
 from encoders.training.architectures.architecture import Architecture, get_head, get_towers
 from encoders.training.architectures.bases import locate_checkpoint
-from encoders.training.architectures.cross_encoder import classifier_class
+from encoders.training.architectures.cross_encoder import classifier_class, score_in_float32
 from encoders.training.architectures.families import backbone, prepare_config, reads_surroundings
 from encoders.training.architectures.longformer.model import PassageLongformer
 from mappings.errors import ModelError
@@ -103,9 +103,10 @@ def _load_tower(folder: str | Path, plan: Architecture, options: Mapping[str, An
     if not plan.is_classifier:
         return AutoModel.from_pretrained(folder, config=config, **options)
     config.num_labels = plan.classes
-    return classifier_class(config.model_type).from_pretrained(
+    model = classifier_class(config.model_type).from_pretrained(
         folder, config=config, ignore_mismatched_sizes=True, **options
     )
+    return score_in_float32(model)
 
 
 def save_checkpoint(model: Any, tokenizer: Any, folder: Path, plan: Architecture | None = None) -> None:

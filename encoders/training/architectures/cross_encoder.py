@@ -83,6 +83,24 @@ def classifier_class(model_type: str) -> Any:
     return XLNetCrossEncoder if model_type == "xlnet" else AutoModelForSequenceClassification
 
 
+def score_in_float32(model: Any) -> Any:
+    """The cross-encoder, whose last layer is computed in float32 also under autocast; returns it.
+
+    A score in bfloat16 has eight bits, so that many of five hundred candidates would tie.
+    """
+    (*_, last) = (module for module in model.modules() if isinstance(module, nn.Linear))
+    last.register_forward_hook(_in_float32)
+    return model
+
+
+def _in_float32(layer: nn.Linear, inputs: tuple[Tensor], found: Tensor) -> Tensor:
+    if found.dtype == torch.float32:
+        return found
+    with torch.autocast(found.device.type, enabled=False):
+        bias = None if layer.bias is None else layer.bias.float()
+        return nn.functional.linear(inputs[0].float(), layer.weight.float(), bias)
+
+
 def to_logit(logits: Tensor) -> Tensor:
     """One score per pair, (n, 1 or 2) -> (n,); of two classes the log odds, which rank like the softmax probability."""
     return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]

@@ -234,12 +234,14 @@ def plan_batches(
     """The batches of the run, epoch after epoch; more epochs do not change the earlier ones.
 
     If the other passages of the batch are negatives, a batch has a single task, so that they are hard enough; otherwise
-    tasks are mixed and batches are formed by length.
+    tasks are mixed and batches are formed by length, but for single pairs, which are shuffled.
     """
     whole = []
     for epoch in range(recipe.epochs):
         made, draw = make_examples(pairs, recipe, epoch, neighbours), _draw(recipe, "plan", epoch)
-        if recipe.objective in (*CANDIDATES, *SINGLES) or recipe.kind == "stance-classifier":
+        if recipe.objective in SINGLES:  # what varies is longer and always right, so length must not gather it
+            whole += _chunks(_shuffled(list(chain.from_iterable(made.values())), draw), recipe.batch)
+        elif recipe.objective in CANDIDATES or recipe.kind == "stance-classifier":
             whole += _by_length(made, recipe.batch, draw)
         else:
             whole += _by_task(made, recipe.batch, draw, recipe.gather)

@@ -25,7 +25,7 @@ DESCRIBING: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class HeadedDocument:
-    """A document on one entity, its title: headings and passages, one for the other."""
+    """A document on one entity, its title: headings and passages, one for the other; a passage without one has ""."""
 
     title: str
     headings: tuple[str, ...]
@@ -43,14 +43,14 @@ def read_corpora(labels: Path, names: Iterable[str]) -> dict[str, list[Text]]:
     return found
 
 
-def group_documents(texts: Iterable[Text], heading: str = "", most: int = 0) -> Iterator[HeadedDocument]:
+def group_documents(texts: Iterable[Text], headless: bool = False, most: int = 0) -> Iterator[HeadedDocument]:
     """The documents of a corpus: texts of one title, one after the other, `most` in each (0: all).
 
-    Texts without a heading have `heading`. Those without a title, any heading or a word tell nothing and are left out.
+    Texts without a title or a word tell nothing and are left out, and unless `headless` so are those without a heading.
     """
     for title, group in groupby(texts, key=lambda text: text.title):
-        told = [(text.heading or heading, text.text) for text in group if entity_key(title)]
-        kept = [(named, text) for named, text in told if split_aspect(named) and text.strip()]
+        told = [(text.heading, text.text) for text in group if entity_key(title) and text.text.strip()]
+        kept = [(heading, text) for heading, text in told if headless or split_aspect(heading)]
         size = most or max(1, len(kept))
         for start in range(0, len(kept), size):
             headings, passages = zip(*kept[start : start + size], strict=True)

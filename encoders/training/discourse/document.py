@@ -16,7 +16,10 @@ _LEAST: float = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class TargetDocument:
-    """A document as tensors: sentences with flags (t, d + 5), and the vectors of the entity and aspect of each, (t, e) each."""
+    """A document as tensors: sentences with flags (t, d + 5), and the vectors of the entity and aspect of each, (t, e) each.
+
+    The aspect of a sentence whose passage has no heading is NaN.
+    """
 
     sentences: Tensor
     entities: Tensor
@@ -56,9 +59,11 @@ def document_loss(model: DocumentEncoder, batch: Sequence[TargetDocument]) -> Te
 def robust_loss(found: tuple[Tensor, Tensor], wanted: tuple[Tensor, Tensor], lengths: Tensor) -> Tensor:
     """Equation 17: sqrt(1 + ((|entity - wanted| + |aspect - wanted|) / 4)²) - 1, the mean over a document's sentences.
 
-    Each tensor has the shape (b, t, e), `lengths` (b,); the mean over documents is taken at last.
+    Each tensor has the shape (b, t, e), `lengths` (b,); the mean over documents is taken at last. Where no aspect is wanted
+    (NaN) its distance counts as 0.
     """
-    distance = sum(_distance(*pair) for pair in zip(found, wanted, strict=True))
+    told = ~wanted[1].isnan().any(-1)
+    distance = _distance(found[0], wanted[0]) + told * _distance(found[1], wanted[1].nan_to_num())
     loss = torch.sqrt(1 + (distance / 4) ** 2) - 1
     inside = torch.arange(loss.shape[1], device=loss.device)[None] < lengths[:, None]
     return ((loss * inside).sum(1) / lengths).mean()

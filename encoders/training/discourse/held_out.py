@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import torch
 
 from encoders.discourse.encoder import DiscourseEncoder
 from encoders.training.discourse.corpora import HeadedDocument
+from encoders.training.loop.held_out import rank_first
 
 CANDIDATES: Final = 64
 
 
 def score_documents(folder: Path, documents: Sequence[HeadedDocument], seed: int) -> dict[str, Any]:
-    """How well each held-out passage is found by its title and heading among `CANDIDATES`: the others of its document, and random ones.
+    """How well held-out passages are found by title and heading among `CANDIDATES`: the others of the document, and random ones.
 
-    `{"queries", "RR", "Success@1"}`, with empty figures where nothing is held out.
+    `{"queries", "RR", "Success@1"}`, with empty figures where nothing is held out. A tie counts against the passage, and one
+    without a heading is not asked for. Raises `ModelError` where a score is NaN.
     """
     encoder = DiscourseEncoder.open(folder)
     read = encoder.encode_documents([item.passages for item in documents])
@@ -32,9 +35,10 @@ def score_documents(folder: Path, documents: Sequence[HeadedDocument], seed: int
         others = [place for place in draw.sample(range(len(every)), min(len(every), CANDIDATES)) if place not in own]
         chosen = [*own, *others][:CANDIDATES]
         for place, heading in zip(own, document.headings, strict=True):
-            if place in chosen:
-                scores = every[chosen] @ encoder.encode_query(document.title, heading)
-                ranks.append(1 + int((scores > scores[chosen.index(place)]).sum()))
+            if place in chosen and heading:
+                scores = every[[place, *(other for other in chosen if other != place)]]
+                query = encoder.encode_query(document.title, heading)
+                ranks.append(rank_first(torch.from_numpy(scores @ query), f"{document.title} {heading}"))
     if not ranks:
         return {"queries": 0}
     found = np.asarray(ranks, float)

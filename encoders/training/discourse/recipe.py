@@ -38,7 +38,7 @@ class DiscourseRecipe:
 
     `words` is the file of the word vectors, which stay as they are. `documents` are the corpora (`corpora/<name>.jsonl`)
     whose texts, grouped by title, are documents with headings, of `most_passages` texts at most (0: all of one title);
-    `heading` is that of texts that have none, which without it are left out. With `linked` a sentence also tells of the
+    with `headless` texts without a heading tell of their entity alone, and otherwise they are left out. With `linked` a sentence also tells of the
     conditions that it names, beside its title's (equation 15). `descriptions` are those whose titles and texts
     describe entities, for the entity embedding alone. With `entities = "words"` an entity has the mean of its mention's
     words instead, and with `aspects = "words"` an aspect that of its heading's: they are not learned, so a name that no
@@ -61,7 +61,7 @@ class DiscourseRecipe:
     descriptions: tuple[str, ...] = ()
     entities: str = EMBEDDED
     aspects: str = EMBEDDED
-    heading: str = ""
+    headless: bool = False
     most_passages: int = 0
     linked: bool = False
     kind: str = KIND
@@ -101,7 +101,7 @@ class DiscourseRecipe:
         for name in ("entities", "aspects"):
             check_choice(name, getattr(self, name), (EMBEDDED, BY_WORDS))
         check_choice("sentences", self.sentences, (BY_WORDS, POOLED))
-        for name in ("name", "words", "heading", "base"):
+        for name in ("name", "words", "base"):
             check_text(name, getattr(self, name))
         for name in ("documents", "descriptions"):
             if any(not isinstance(item, str) or not item for item in getattr(self, name)):
@@ -109,7 +109,7 @@ class DiscourseRecipe:
         if not self.documents:
             raise InvalidInput("documents is empty; name at least one corpus", field="documents")
         check_numbers(self, _NUMBERS)
-        for name in ("centred", "linked"):
+        for name in ("centred", "linked", "headless"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} is {getattr(self, name)!r}; it must be true or false", field=name)
         if self.name_dropout == 1:

@@ -78,15 +78,17 @@ def _target(
 ) -> TargetDocument:
     """What each sentence is to tell: the means over its entities, its title's among them, and over its heading's aspects.
 
-    Equations 15 and 16.
+    Equations 15 and 16. Without a heading it tells no aspect.
     """
     title, known = entity_key(document.title), spaces[0].vectors
     entities = [
         np.mean([known[name] for name in dict.fromkeys((title, *(link.name for link in found)))], axis=0)
         for found in links
     ]
+    untold = np.full_like(entities[0], np.nan)
     aspects = [
-        np.mean([spaces[1].vectors[part] for part in split_aspect(heading)], axis=0) for heading in document.headings
+        np.mean([spaces[1].vectors[part] for part in parts], axis=0) if (parts := split_aspect(heading)) else untold
+        for heading in document.headings
     ]
     return TargetDocument(
         torch.from_numpy(np.concatenate([encode(read.sentences), read.flags], axis=1)),

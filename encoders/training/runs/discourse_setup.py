@@ -159,7 +159,7 @@ def _split(
     documents = [
         item
         for name in recipe.documents
-        for item in group_documents(corpora[name], recipe.heading, recipe.most_passages)
+        for item in group_documents(corpora[name], recipe.headless, recipe.most_passages)
     ]
     trained, held_out = split_documents(documents)
     if held_out and not trained:
