@@ -61,6 +61,10 @@ def interval(values: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Es
     if (values == values[0]).all() and values[0] in (0, 1):
         width = 1 - 0.025 ** (1 / values.size)
         return Estimate(float(values[0]), *((0.0, width) if values[0] == 0 else (1 - width, 1.0)))
+    return _resampled_mean(values, resamples, seed)
+
+
+def _resampled_mean(values: Values, resamples: int, seed: int) -> Estimate:
     means = np.concatenate([values[rows].mean(axis=1) for rows in _draws(values.size, resamples, seed)])
     low, high = np.quantile(means, (0.025, 0.975))
     return Estimate(float(values.mean()), float(low), float(high))
@@ -105,7 +109,7 @@ def compare(first: Values, second: Values, resamples: int = RESAMPLES, seed: int
     for signs in _signs(differences.size, resamples, seed):
         # The tolerance keeps equal sums equal, whatever the order of addition.
         extreme += int((np.abs(signs @ differences) / differences.size >= observed - 1e-12).sum())
-    return Comparison(interval(differences, resamples, seed), (extreme + 1) / (resamples + 1))
+    return Comparison(_resampled_mean(differences, resamples, seed), (extreme + 1) / (resamples + 1))
 
 
 def closed_share(ours: Values, theirs: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
