@@ -236,7 +236,7 @@ class TestWhatIsInstalled:
     def test_a_query_of_another_form_is_refused_by_name(self, installed: World) -> None:
         body = {"query": {"match": {"text": "aspirin"}}, "search_pipeline": NAME}
         answer = installed.send("POST", f"/{NAME}-1/_search", body, status=400)
-        assert "query.hybrid.queries[0].bool.must[0].match.text.query" in json.dumps(answer)
+        assert "query.hybrid.queries[0].bool.must[0].match" in json.dumps(answer)
 
     def test_documents_are_read_in_whichever_form_they_come(self, installed: World) -> None:
         installed.put(f"{NAME}-1", "list", {"text": ["Gout is painful.", "No fever was seen."]})
@@ -253,6 +253,31 @@ class TestWhatIsInstalled:
         assert {hit["_id"] for hit in hits} == {"list", "number", *TEXTS}  # none that came in past the pipeline
         for name in ("list", "number", "past"):
             installed.send("DELETE", f"/{NAME}-1/_doc/{name}?refresh=true")
+
+    def test_texts_that_look_like_json_or_lists_are_texts(self, installed: World) -> None:
+        texts: dict[str, Any] = {
+            "brackets": {"title": "[Gout in Lyon]", "text": '{"finding": "gout is painful"}'},
+            "lists": {"title": ["[Gout]"], "text": [["Gout is painful.", ["And swollen."]], None, "In the morning."]},
+            "formula": {"title": "$${\\rm Ca}$$ ${x}", "text": "Gout is painful, says ${HOME}. \\ \" '"},
+        }
+        for name, document in texts.items():
+            installed.put(f"{NAME}-1", name, document)
+            read = installed.send("GET", f"/{NAME}-1/_doc/{name}")["_source"]
+            assert read["medley"]["windows"], name
+            assert {key: read[key] for key in document} == document
+        for query in ("gout is painful", "[gout is painful]", '{"gout": "is painful"}', '["gout", "is painful"]'):
+            assert texts.keys() <= {hit["_id"] for hit in installed.search(query)}, query
+        for name in texts:
+            installed.send("DELETE", f"/{NAME}-1/_doc/{name}?refresh=true")
+
+    @pytest.mark.parametrize("text", ["see ${parameters.texts}", ["see", ["${ml_inference.parameters}"]]])
+    def test_a_document_that_would_break_searches_is_refused(self, installed: World, text: Any) -> None:
+        refused = installed.put(f"{NAME}-1", "variables", {"title": "Connectors", "text": text}, status=400)
+        assert "which ML Commons would replace" in json.dumps(refused)
+        refused = installed.put(f"{NAME}-1", "variables", {"title": text, "text": "Connectors"}, status=400)
+        assert "which ML Commons would replace" in json.dumps(refused)
+        refused = installed.put(f"{NAME}-1", "object", {"title": "", "text": {"a": "b"}}, status=400)
+        assert "title and text must be texts" in json.dumps(refused)
 
 
 def test_what_is_half_there_or_stopped_is_mended(installed: World) -> None:

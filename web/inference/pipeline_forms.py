@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mappings.documents import clean
 from web.inference.errors import InvalidRequest, TooManyTexts
 from web.inference.forms import json_body, texts_of
 
@@ -31,8 +32,13 @@ def document_form() -> tuple[str, str]:
 
 
 def query_form() -> str:
-    """The text of a query. Raises `InvalidRequest`."""
-    return _text(json_body(), "text")
+    """The text of a query, from the `match` that it was typed into. Raises `InvalidRequest`."""
+    match = json_body().get("match")
+    asked = next(iter(match.values())) if isinstance(match, dict) and len(match) == 1 else None
+    text = asked.get("query") if isinstance(asked, dict) else asked
+    if not isinstance(text, str):
+        raise InvalidRequest("`match` must be the match of one field, with the text as its query")
+    return clean(text)
 
 
 def vectors_form(most: int) -> tuple[str, ...]:
@@ -62,7 +68,10 @@ def scores_form(most: int) -> ScoresForm:
         raise TooManyTexts(f"`texts` holds {len(texts)} texts; one request can hold {most}: ask for fewer hits")
     hits = tuple((_joined(title, "titles"), _joined(text, "texts")) for title, text in zip(titles, texts, strict=True))
     read_by = tuple(value if isinstance(value, str) else "" for value in encoders)
-    return ScoresForm(_text(body, "query"), hits, tuple(map(_score, fused)), read_by)
+    query = clean(_joined(body.get("query"), "query"))
+    if not query:
+        raise InvalidRequest("`query` must be a text, or a list of texts")
+    return ScoresForm(query, hits, tuple(map(_score, fused)), read_by)
 
 
 def _listed(words: Sequence[str], quote: str = "`") -> str:
@@ -78,13 +87,16 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 
 
 def _joined(value: Any, name: str) -> str:
-    """The value of a field of a document, which may have several: the paragraphs of a text. A number is a text, too."""
+    """The value of a field of a document, which may have several: the paragraphs of a text. A number is a text, too.
+
+    As the ingest pipeline reads it: lists in lists are one, and what is empty is left out.
+    """
     if value is None:
         return ""
     if isinstance(value, str | int | float):
         return str(value)
-    if isinstance(value, list) and not any(isinstance(part, list) for part in value):
-        return "\n\n".join(_joined(part, name) for part in value if part is not None)
+    if isinstance(value, list):
+        return "\n\n".join(filter(None, (_joined(part, name) for part in value)))
     raise InvalidRequest(f"`{name}` must be a text, or a list of texts")
 
 

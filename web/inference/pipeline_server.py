@@ -42,10 +42,10 @@ class PipelineServer:
             return _answer(self._kinds.get(kind).read_document(title, text))
 
     def queries(self, kind: str) -> Response:
-        """A text to its lexical query, and the text itself for later steps."""
+        """A text to its lexical query, and the text itself for later steps: a list of one, which ML Commons quotes."""
         with self._admit():
             text = query_form()
-            return _answer({"query": self._kinds.get(kind).query_body(text), "text": text})
+            return _answer({"query": self._kinds.get(kind).query_body(text), "text": [text]})
 
     def vectors(self, kind: str) -> Response:
         """Texts of queries to vectors: [[float, ...], ...] in input order."""

@@ -32,9 +32,10 @@ class ServedEncoder:
         return self._encode(texts, False)
 
     def _encode(self, texts: Sequence[str], as_queries: bool) -> Floats:
-        starts = range(0, len(texts), TOGETHER)
+        size = min(TOGETHER, self._model.capacity.limit)
         rows = [
-            self._model.embed(texts[start : start + TOGETHER], as_queries, True, RequestLifetime()) for start in starts
+            self._model.embed(texts[start : start + size], as_queries, True, RequestLifetime())
+            for start in range(0, len(texts), size)
         ]
         return np.concatenate(rows) if rows else np.empty((0, self.dimension), np.float32)
 

@@ -91,13 +91,27 @@ def test_a_long_document_is_more_than_the_queue_holds(client: Any) -> None:
     assert len(found["windows"][0]["vector"]) == WIDTH
 
 
+def test_lists_in_lists_are_one_text(client: Any) -> None:
+    hits = hits_of(2) | {"texts": [[["fever", None], [""], ["renal risk"]], "fever\n\nrenal risk"]}
+    own = encoder_of(client)
+    answer = client.post("/opensearch/abstracts/scores", json=hits | {"query": ["fever"], "encoders": [own, own]})
+    first, second = answer.get_json()["scores"]
+    assert first == second
+
+
+def test_a_text_that_no_json_can_hold_is_cleaned(client: Any) -> None:
+    content = b'{"match": {"text": {"query": "fever \\ud800 now"}}}'
+    answer = client.post("/opensearch/abstracts/queries", data=content, content_type="application/json")
+    assert (answer.status_code, answer.get_json()["text"]) == (200, ["fever   now"])
+
+
 def test_a_query_is_asked_by_other_names_on_the_fields_of_the_plugin(client: Any) -> None:
-    found = client.post("/opensearch/abstracts/queries", json={"text": "heart attack"}).get_json()
-    assert found["text"] == "heart attack"
+    found = client.post("/opensearch/abstracts/queries", json={"match": {"text": {"query": "heart attack"}}}).get_json()
+    assert found["text"] == ["heart attack"]
     body = str(found["query"])
     assert "'medley.content': {'query': 'myocardi infarct'" in body
     assert "'content'" not in body
-    alone = client.post("/opensearch/abstracts/queries", json={"text": "?"}).get_json()
+    alone = client.post("/opensearch/abstracts/queries", json={"match": {"body": "?"}}).get_json()
     assert alone["query"] == {"match_none": {}}
 
 
@@ -190,8 +204,11 @@ def test_texts_are_reranked_in_the_form_of_cohere(client: Any) -> None:
         ("abstracts/documents", {"title": "", "text": " "}, 400, "the document has no text"),
         ("abstracts/documents", {"title": {"a": 5}}, 422, "`title` must be a text, or a list of texts"),
         ("abstracts/documents", [], 422, "the body must be a JSON object"),
-        ("abstracts/queries", {"text": ""}, 400, "the query is empty"),
-        ("abstracts/queries", {}, 422, "`text` must be a text"),
+        ("abstracts/queries", {"match": {"text": ""}}, 400, "the query is empty"),
+        ("abstracts/queries", {}, 422, "`match` must be the match of one field"),
+        ("abstracts/queries", {"match": {"text": {"query": 5}}}, 422, "`match` must be the match of one field"),
+        ("abstracts/queries", {"match": {"a": "x", "b": "x"}}, 422, "`match` must be the match of one field"),
+        ("abstracts/scores", hits_of(1) | {"query": []}, 422, "`query` must be a text"),
         ("abstracts/vectors", {"inputs": []}, 422, "`inputs` is empty"),
         ("abstracts/vectors", {"inputs": ["x"] * 65}, 413, "one request can hold 64"),
         ("abstracts/rerank", {"query": "x", "documents": "y"}, 422, "`documents` must be a list of texts"),
@@ -201,9 +218,9 @@ def test_texts_are_reranked_in_the_form_of_cohere(client: Any) -> None:
         ("abstracts/scores", hits_of(1) | {"encoders": None}, 422, "`titles`, `texts`, `fused` and `encoders` must be lists"),
         ("abstracts/scores", hits_of(1) | {"fused": [True]}, 422, "must hold numbers"),
         ("abstracts/scores", hits_of(1001), 413, "can hold 1000"),
-        ("nowhere/queries", {"text": "x"}, 404, "there is no collection kind 'nowhere'"),
-        ("elsewhere/queries", {"text": "x"}, 424, "this server lacks the bi-encoder missing"),
-        ("again/queries", {"text": "x"}, 400, "searches twice"),
+        ("nowhere/queries", {"match": {"text": "x"}}, 404, "there is no collection kind 'nowhere'"),
+        ("elsewhere/queries", {"match": {"text": "x"}}, 424, "this server lacks the bi-encoder missing"),
+        ("again/queries", {"match": {"text": "x"}}, 400, "searches twice"),
     ],
 )  # fmt: skip
 def test_a_wrong_request_says_what_is_wrong(client: Any, address: str, body: Any, status: int, message: str) -> None:

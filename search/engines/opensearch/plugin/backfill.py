@@ -21,7 +21,9 @@ from search.engines.opensearch.plugin.templates import gets_template
 
 BATCH: Final = 16
 """Documents in one request: each is a request to the model server, which rejects what it has no room for."""
-_KEEP: Final = "10m"
+BATCH_SECONDS: Final = 1_000.0
+"""Longer than a node waits for room on the model server and for a document to be read (`resources`)."""
+_KEEP: Final = "30m"
 _ATTEMPTS: Final = 6
 _PAUSE: Final = 0.5
 """Seconds before a second attempt; further ones wait for thrice as long and more: 28 seconds in all."""
@@ -127,7 +129,7 @@ def _copy(cluster: Cluster, target: str, hits: list[Mapping[str, Any]], work: Ba
         postponed = []
         for group in ([hit] for hit in hits) if last else (hits,):
             lines = [line for hit in group for line in (_header(target, hit), hit["_source"])]
-            answer = cluster.write("POST", "/_bulk", ndjson(lines))
+            answer = cluster.write("POST", "/_bulk", ndjson(lines), timeout=BATCH_SECONDS)
             for hit, item in zip(group, answer["items"], strict=True):
                 if not _settle(hit["_id"], item["create"], work, last):
                     postponed.append(hit)

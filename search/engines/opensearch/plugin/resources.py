@@ -36,15 +36,28 @@ FAMILY: Final = "medley-"
 _READ: Final = """
 String joined(def value) {
   if (value == null) { return ''; }
+  if (value instanceof Map) { throw new IllegalArgumentException('title and text must be texts, or lists of texts'); }
   if (!(value instanceof List)) { return value.toString(); }
   StringBuilder all = new StringBuilder();
   for (part in value) {
-    if (part != null) { all.append(all.length() > 0 ? '\n\n' : '').append(part.toString()); }
+    String read = joined(part);
+    if (!read.isEmpty()) { all.append(all.length() > 0 ? '\n\n' : '').append(read); }
   }
   return all.toString();
 }
+List told(def value) {
+  String read = joined(value);
+  if (read.contains('${parameters.') || read.contains('${ml_inference.')) {
+    throw new IllegalArgumentException('a title or text has ${parameters. or ${ml_inference., which ML Commons would replace');
+  }
+  return [read];
+}
 for (name in [params.title, params.text]) { if (ctx[name] == null) { ctx[name] = ''; } }
-ctx.medley = ['title': joined(ctx[params.title]), 'text': joined(ctx[params.text])];
+ctx.medley = ['title': told(ctx[params.title]), 'text': told(ctx[params.text])];
+"""
+"""Documents that could break the searches that find them are refused: ML Commons fills variables in what it fills in, too.
+
+Each text is a list of one, since ML Commons does not quote a text that is JSON itself, such as a title in brackets.
 """
 _ADDED: Final = (
     "windows", "also", "title_words", "heading_words", "aspects", "proves", "present", "ruled_out", "tie",
@@ -52,11 +65,11 @@ _ADDED: Final = (
 )  # fmt: skip
 
 _INPUTS: Final[Mapping[str, str]] = {
-    "documents": '{"title": "${parameters.title:-}", "text": "${parameters.text:-}"}',
-    "queries": '{"text": "${parameters.text}"}',
+    "documents": '{"title": ${parameters.title}, "text": ${parameters.text}}',
+    "queries": '{"match": ${parameters.match}}',
     "vectors": '{"inputs": ${parameters.input}}',
     "scores": (
-        '{"query": "${parameters.query}", "titles": ${parameters.titles}, "texts": ${parameters.texts}, '
+        '{"query": ${parameters.query}, "titles": ${parameters.titles}, "texts": ${parameters.texts}, '
         '"fused": ${parameters.fused}, "encoders": ${parameters.encoders}}'
     ),
     "rerank": '{"query": "${parameters.query}", "documents": ${parameters.documents}}',
@@ -184,7 +197,7 @@ def search_pipeline(plan: PluginPlan, models: Mapping[str, str]) -> dict[str, An
         "tag": "understand",
         "model_id": models["queries"],
         "function_name": "remote",
-        "input_map": [{"text": f"{typed}.match.{plan.text}.query"}],
+        "input_map": [{"match": f"{typed}.match"}],
         "output_map": [{typed: "query", text: "text"}],
     }
     of_hits = {"titles": plan.title, "texts": plan.text, "fused": "previous_score", "encoders": f"{OWN}.encoder"}
