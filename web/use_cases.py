@@ -17,11 +17,10 @@ from mappings.errors import Conflict, Damaged, Forbidden, InvalidInput, MedleyEr
 from search.completion.completions import CompletionRequest, Completions
 from search.pipeline.document_stance import DocumentStance
 from search.pipeline.results import Results
-from search.query import NOT_PRESENT, Query
+from search.query import Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
-from search.understanding import filters
 from web.access.caller import Caller
-from web.access.log import AccessLog, Actor, AuditRecord
+from web.access.log import AccessLog, Actor, AuditRecord, logged_counts, logged_query
 from web.access.visible_collections import VisibleCollections
 from web.statuses import status_of
 from workers.delivery import Delivery
@@ -120,14 +119,15 @@ class UseCases:
 
         A caller of this method that shows the hits from position `shown_from` on only has only these logged.
         """
-        asked = _asked(query)
+        asked = logged_query(query)
         try:
             results = self.medley.search(query)
         except MedleyError as error:
             self.audit("search", query.collection, asked, status=status_of(error))
             raise
         shown = list(dict.fromkeys(name for hit in results.hits[shown_from:] for name in (hit.document, *hit.others)))
-        self.audit("search", query.collection, asked, shown)
+        field = self.medley.collections.get(query.collection).group_by if query.facets else ""
+        self.audit("search", query.collection, {**asked, **logged_counts(results, field)}, shown)
         self.on_answer(query.collection, results)
         return results
 
@@ -241,31 +241,6 @@ class UseCases:
     ) -> None:
         """Write one record. Raises `Unavailable`: what cannot be logged is not shown."""
         self.log.write(AuditRecord(self.actor, action, collection[:_LOGGED_NAME_CHARACTERS], asked, ids, status))
-
-
-def _asked(query: Query) -> Mapping[str, Any]:
-    asked = {
-        "text": query.text,
-        "entity": query.entity,
-        "aspect": query.aspect,
-        "with": list(query.having),
-        "without": list(query.lacking),
-        "filters": filters.as_json(query.filters),
-    }
-    further: dict[str, Any] = {"sort": query.sort} if query.sort != "relevance" else {}
-    if query.lacking and query.absence != NOT_PRESENT:
-        further["absence"] = query.absence
-    if query.plain:
-        further["plain"] = True
-    if query.everything:
-        further["everything"] = True
-    if query.vectors:
-        further["vectors"] = [item.name for item in query.vectors]
-    if query.as_typed:
-        further["as_typed"] = list(query.as_typed)
-    return (
-        {name: value for name, value in asked.items() if value} | further | ({"page": "next"} if query.cursor else {})
-    )
 
 
 def record_status(change: Change, done: Accepted) -> RecordStatus:

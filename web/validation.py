@@ -15,10 +15,10 @@ from mappings.errors import InvalidInput
 def parse_json(body: bytes) -> Any:
     """Parse `body` as JSON and remove the characters that engines cannot store from its texts.
 
-    Raises `InvalidInput`.
+    Raises `InvalidInput`, also for a key that occurs twice in an object: one of its values would be left out.
     """
     try:
-        return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant))
+        return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_distinct))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the body is not valid JSON: {str(error)[:200]}", field="body") from error
 
@@ -27,13 +27,22 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number in JSON")
 
 
+def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = {clean(key): value for key, value in pairs}
+    if len(found) < len(pairs):
+        names = [clean(key) for key, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:80]!r} occurs twice in an object")
+    return found
+
+
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
         return [_cleaned(item) for item in value]
     if isinstance(value, dict):
-        return {clean(key): _cleaned(item) for key, item in value.items()}
+        return {key: _cleaned(item) for key, item in value.items()}
     return value
 
 

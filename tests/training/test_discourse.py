@@ -117,21 +117,6 @@ def test_the_robust_loss_is_equation_17() -> None:
     assert loss.item() == pytest.approx((sum(first) / 2 + second) / 2, rel=1e-5)
 
 
-def test_a_sentence_without_a_heading_is_trained_on_its_entity_alone() -> None:
-    entity, aspect = (torch.zeros(1, 2, 2, requires_grad=True) for _ in range(2))
-    entities = torch.tensor([[[3.0, 4.0], [0.0, 6.0]]])
-    aspects = torch.tensor([[[math.nan, math.nan], [0.0, 2.0]]])
-    loss = robust_loss((entity, aspect), (entities, aspects), torch.tensor([2]))
-    by_hand = [math.sqrt(1 + (5 / 4) ** 2) - 1, math.sqrt(1 + ((6 + 2) / 4) ** 2) - 1]
-    assert loss.item() == pytest.approx(sum(by_hand) / 2, rel=1e-5)
-    loss.backward()
-    assert aspect.grad is not None
-    assert aspect.grad[0, 0].tolist() == [0, 0]
-    assert aspect.grad[0, 1, 1] < 0
-    assert entity.grad is not None
-    assert entity.grad.isfinite().all()
-
-
 def test_an_embedding_is_the_mean_of_the_last_states_of_both_directions(tmp_path: Path) -> None:
     words = write_words(tmp_path / "words.npz")
     model = NameEncoder(RECIPE, WIDTH).eval()

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mappings.errors import Unavailable
+from search.pipeline.results import Results
+from search.query import NOT_PRESENT, Query
 from search.settings import Settings
+from search.understanding import filters
 from web.access import chain
 from web.access.private_files import OWNER_ONLY
 
@@ -140,3 +143,35 @@ _HEAD_LOST = AuditRecord(Actor("server"), HEAD_LOST)
 def _line(record: AuditRecord) -> str:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return json.dumps({"time": now, **record.as_json()}, ensure_ascii=True, default=str)
+
+
+def logged_query(query: Query) -> Mapping[str, Any]:
+    """A query, without what it leaves at its default."""
+    asked = {
+        "text": query.text,
+        "entity": query.entity,
+        "aspect": query.aspect,
+        "with": list(query.having),
+        "without": list(query.lacking),
+        "filters": filters.as_json(query.filters),
+    }
+    further: dict[str, Any] = {"sort": query.sort} if query.sort != "relevance" else {}
+    if query.lacking and query.absence != NOT_PRESENT:
+        further["absence"] = query.absence
+    if query.plain:
+        further["plain"] = True
+    if query.everything:
+        further["everything"] = True
+    if query.vectors:
+        further["vectors"] = [item.name for item in query.vectors]
+    if query.as_typed:
+        further["as_typed"] = list(query.as_typed)
+    return (
+        {name: value for name, value in asked.items() if value} | further | ({"page": "next"} if query.cursor else {})
+    )
+
+
+def logged_counts(results: Results, field: str) -> Mapping[str, Any]:
+    """The values of the facet `field`, by which a kind groups documents: patients are shown by it as by a cohort."""
+    values = [item.value for item in results.facets.get(field, ())]
+    return {"counted": {field: values}} if values else {}

@@ -102,7 +102,7 @@ def _date_histogram(name: str, options: Mapping[str, Any], where: str, field: st
     interval = options.get("calendar_interval", options.get("interval"))
     if interval not in _YEARS:
         raise unsupported(f"the interval {quoted(interval)}", where, f"dates are counted by {' or '.join(_YEARS)}")
-    if (pattern := options.get("format", "yyyy-MM-dd")) not in _FORMATS:
+    if (pattern := a_text(options.get("format", "yyyy-MM-dd"), f"{where}.format")) not in _FORMATS:
         raise unsupported(f"the format {quoted(pattern)}", where, f"supported are {', '.join(_FORMATS)}")
     least = a_whole(options.get("min_doc_count", 0), f"{where}.min_doc_count")
     return FacetAggregation(name, f"{field}{YEARLY}", "date", FACET_VALUES, least, _FORMATS[pattern])

@@ -12,10 +12,12 @@ from flask.wrappers import Response
 
 from mappings.collection import Collection
 from mappings.documents import parse_passage_id
+from mappings.errors import Unavailable
 from search.pipeline.results import Explanation, Hit, Results
 from search.query import Total
 from web.compatible.body import CompatibleSearch
 from web.compatible.query.days import milliseconds
+from web.compatible.shapes import unsupported
 from web.search_answers import HitJson, RerankedJson
 
 SHARDS: Final = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
@@ -24,7 +26,12 @@ _WARNING_CHARACTERS: Final = 300
 
 
 def search_answer(asked: CompatibleSearch, results: Results, collection: Collection) -> dict[str, Any]:
-    """The whole answer to one search."""
+    """The whole answer to one search. Raises `Unavailable` if it has to count, and so many changes wait that it can't."""
+    if asked.aggregations and results.total.relation == "at_most":
+        raise Unavailable(
+            "so many changed documents wait to be indexed that nothing can be counted: ask again later, or without aggregations",
+            field="aggs",
+        )
     shown = results.hits[asked.start : asked.start + asked.size]
     total = _total(asked, results)
     best = max((hit.score for hit in results.hits), default=None) if asked.has_scores and asked.size else None
@@ -35,7 +42,7 @@ def search_answer(asked: CompatibleSearch, results: Results, collection: Collect
         "hits": {
             **({"total": total} if total else {}),
             "max_score": best,
-            "hits": [_hit(asked, hit, collection) for hit in shown],
+            "hits": [_hit(asked, hit, place, collection) for place, hit in enumerate(shown, asked.start)],
         },
     }
     if asked.aggregations:
@@ -60,10 +67,19 @@ def json_response(body: Any, pretty: bool, warnings: Sequence[str] = (), status:
     return response
 
 
+def check_whole_totals(asked: CompatibleSearch) -> None:
+    """Raise `InvalidInput` where a total as a number could not say that it is counted up to a limit only."""
+    if not isinstance(asked.total, bool):
+        raise unsupported(
+            "[rest_total_hits_as_int] with a number", "track_total_hits", "give true or false, or leave one of them out"
+        )
+
+
 def as_whole_totals(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer with its total as a number, as `rest_total_hits_as_int` asks for it."""
-    if total := answer.get("hits", {}).get("total"):
-        answer["hits"]["total"] = total["value"]
+    """The answer with its total as a number, as `rest_total_hits_as_int` asks for it; -1 where none was asked for."""
+    if hits := answer.get("hits"):
+        total = hits.pop("total", None)
+        answer["hits"] = {"total": total["value"] if total else -1, **hits}
     return answer
 
 
@@ -78,7 +94,7 @@ def _total(asked: CompatibleSearch, results: Results) -> dict[str, Any]:
     return {"value": total.value, "relation": "eq" if total.relation == "exact" else "gte"}
 
 
-def _hit(asked: CompatibleSearch, hit: Hit, collection: Collection) -> dict[str, Any]:
+def _hit(asked: CompatibleSearch, hit: Hit, place: int, collection: Collection) -> dict[str, Any]:
     shape = HitJson.model_validate(hit)
     found: dict[str, Any] = {"_index": collection.name, "_id": hit.document}
     if asked.has_versions:
@@ -90,11 +106,18 @@ def _hit(asked: CompatibleSearch, hit: Hit, collection: Collection) -> dict[str,
     if asked.highlights and (marked := {item.name: item.of(hit) for item in asked.highlights}):
         found["highlight"] = {name: parts for name, parts in marked.items() if parts}
     if asked.is_sorted:
-        value = hit.fields.get(asked.query.sort.removeprefix("-"))
-        found["sort"] = [milliseconds(value) if isinstance(value, date) else value]
+        found["sort"] = [_sort_value(name, hit, place) for name in asked.sort_keys]
     if hit.explain:
         found["_explanation"] = _explanation(hit.explain)
     return found
+
+
+def _sort_value(name: str, hit: Hit, place: int) -> Any:
+    """What a hit is sorted by under one key; `_doc` is its place among the hits, which no two share."""
+    if name in ("_score", "_doc"):
+        return hit.score if name == "_score" else place
+    value = hit.fields.get(name)
+    return milliseconds(value) if isinstance(value, date) else value
 
 
 def _further(shape: HitJson) -> dict[str, list[Any]]:

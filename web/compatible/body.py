@@ -71,7 +71,7 @@ class CompatibleSearch:
     """A query, whose page begins with the first hit of all, and what is shown of its answer.
 
     The hits from `start` on are shown, at most `size`. `total` is true, false, or the number up to which it is counted.
-    `window` is the size of the result window.
+    `window` is the size of the result window. `sort_keys` are the fields that it is sorted by, `_score` and `_doc` among them.
     """
 
     query: Query
@@ -81,6 +81,7 @@ class CompatibleSearch:
     highlights: tuple[FieldHighlight, ...]
     aggregations: tuple[FacetAggregation, ...]
     total: bool | int
+    sort_keys: tuple[str, ...]
     has_scores: bool
     has_versions: bool
     window: int
@@ -97,7 +98,7 @@ def read_body(value: Any, collection: Collection, access: Access, window: int) -
     check_keys(body, _KEYS, "body", _NEUTRAL)
     wanted = read_query(body["query"], collection) if body.get("query") is not None else Wanted()
     start, size = _page(body, min(window, MAX_PAGE_SIZE))
-    sort = _sort(body["sort"], collection) if body.get("sort") else RELEVANCE
+    sort, keys = _sort(body["sort"], collection) if body.get("sort") else (RELEVANCE, ())
     aggregations = _aggregations(body, collection)
     vectors = given_vectors(body.get("ext"), wanted)
     return CompatibleSearch(
@@ -123,7 +124,8 @@ def read_body(value: Any, collection: Collection, access: Access, window: int) -
         highlights=read_highlights(body["highlight"], "highlight") if body.get("highlight") else (),
         aggregations=aggregations,
         total=_total(body.get("track_total_hits", True)),
-        has_scores=sort == RELEVANCE or _flag(body, "track_scores"),
+        sort_keys=keys,
+        has_scores=sort == RELEVANCE or "_score" in keys or _flag(body, "track_scores"),
         has_versions=_flag(body, "version"),
         window=window,
     )
@@ -157,8 +159,8 @@ def _aggregations(body: Mapping[str, Any], collection: Collection) -> tuple[Face
     return read_aggregations(body.get(name) or {}, name, collection)
 
 
-def _sort(value: Any, collection: Collection) -> str:
-    """One order of the collection; `_score` and `_doc` after it are what decides between equals anyway."""
+def _sort(value: Any, collection: Collection) -> tuple[str, tuple[str, ...]]:
+    """One order of the collection, and all keys; `_score` and `_doc` after it are what decides between equals anyway."""
     items = [_order(item) for item in a_list(value, "sort")]
     first, further = items[0], items[1:]
     if any(item not in (RELEVANCE, "_doc") for item in further):
@@ -167,7 +169,8 @@ def _sort(value: Any, collection: Collection) -> str:
         known = ", ".join(name for name in sort_orders(collection) if not name.startswith("-"))
         instead = f"there are {known.replace(RELEVANCE, '_score')}"
         raise unsupported(f"a sort by {quoted(first.removeprefix('-'))}", "sort", instead)
-    return RELEVANCE if first == "_doc" else first
+    keys = tuple("_score" if item == RELEVANCE else item.removeprefix("-") for item in items)
+    return (RELEVANCE if first == "_doc" else first), keys
 
 
 def _order(item: Any) -> str:

@@ -45,7 +45,7 @@ def info() -> Response:
 def search(collection: str = "") -> Response:
     """One search."""
     given = _parameters(*parameters.OF_BODY, "rest_total_hits_as_int")
-    asked, found = _asked(collection, _body() | _of_body(given))
+    asked, found = _asked(collection, _body() | _of_body(given), bool(given.get("rest_total_hits_as_int")))
     with context.search_turn():
         done = _searched(asked, found)
     shown = answer.as_whole_totals(done) if given.get("rest_total_hits_as_int") else done
@@ -59,13 +59,14 @@ def multi_search(collection: str = "") -> Response:
     given = _parameters("rest_total_hits_as_int")
     if request.mimetype not in _LINES:
         raise MediaTypeError(f"the body must be lines of JSON, sent as {_LINES[0]}", field="Content-Type")
-    searches = [_attempted(item) for item in read_lines(request.get_data(), collection)]
+    whole = bool(given.get("rest_total_hits_as_int"))
+    searches = [_attempted(item, whole) for item in read_lines(request.get_data(), collection)]
     settings = context.portal().medley.settings
     valid = [item for item in searches if isinstance(item, tuple)]
     search_limits.check_cost([item.query for item, _ in valid], [found for _, found in valid], settings)
     with context.search_turn() as turn:
         answers = _answers(searches, turn, search_limits.BatchTime(settings))
-    if given.get("rest_total_hits_as_int"):
+    if whole:
         answers = [answer.as_whole_totals(item) for item in answers]
     took = sum(item.get("took", 0) for item in answers)
     warnings = [text for item in answers for text in answer.warnings_of(item)]
@@ -173,15 +174,18 @@ def _encoders(collection: Collection) -> dict[str, str]:
     return {name: meta.encoders[name] for name in collection.vectors if name in meta.encoders}
 
 
-def _asked(name: str, body: Any) -> tuple[CompatibleSearch, Collection]:
+def _asked(name: str, body: Any, whole: bool = False) -> tuple[CompatibleSearch, Collection]:
+    """A search, whose total is to be a number if `whole`. Raises `InvalidInput`, `NotFound`."""
     found, settings = _collection(name, "search"), context.portal().medley.settings
     asked = read_body(body, found, context.caller().access, settings.window)
+    if whole:
+        answer.check_whole_totals(asked)
     return replace(asked, query=search_limits.limited(asked.query, found, settings)), found
 
 
-def _attempted(item: NamedSearch) -> tuple[CompatibleSearch, Collection] | MedleyError:
+def _attempted(item: NamedSearch, whole: bool) -> tuple[CompatibleSearch, Collection] | MedleyError:
     try:
-        return _asked(item.collection, item.body)
+        return _asked(item.collection, item.body, whole)
     except MedleyError as error:
         return error
 

@@ -6,9 +6,10 @@ import time
 from dataclasses import replace
 
 import pytest
-from portal_home import settings_of
+from portal_home import abstract, settings_of
 
 from search.bootstrap import Medley
+from search.pipeline import freshness
 from web import create_app
 
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -276,6 +277,38 @@ def test_the_access_log_has_what_was_searched_and_shown(client, logged):
         ("search", {"filters": {"journal": ["Heart"]}, "everything": True}, [], 200),
         ("search", {"text": 'id:"pm/1"'}, ["pm/1"], 200),
     ]
+
+
+def test_patients_that_an_aggregation_names_are_logged(client, logged):
+    body = {"query": {"match_all": {}}, "size": 0, "aggs": {"patients": {"terms": {"field": "patient", "size": 100}}}}
+    answer = client.post("/opensearch/notes/_search", json=body).json
+    shown = {item["key"] for item in answer["aggregations"]["patients"]["buckets"]}
+    assert shown
+    (line,) = logged()
+    assert set(line["asked"]["counted"]["patient"]) == shown
+
+
+def test_a_key_that_occurs_twice_is_refused(client):
+    content = b'{"query": {"bool": {"filter": {"term": {"journal": "Heart"}}, "filter": {"term": {"year": 2018}}}}}'
+    answer = client.post("/opensearch/abstracts/_search", data=content, content_type="application/json")
+    assert reason(answer)[0] == 400
+    assert "the key 'filter' occurs twice" in answer.json["error"]["reason"]
+
+
+def test_what_cannot_be_counted_is_refused(client, app, monkeypatch):
+    medley = app.extensions["medley"].medley
+    body = {"query": {"match_all": {}}, "size": 1, "aggs": {"journals": {"terms": {"field": "journal"}}}}
+    assert client.post("/opensearch/abstracts/_search", json=body).status_code == 200
+    monkeypatch.setattr(freshness, "MAX_WITHHELD", 0)
+    medley.collections.store("abstracts").put(
+        [abstract("pm/1", "A new title", "public", 2016, "Heart", "Another text.")]
+    )
+    answer = client.post("/opensearch/abstracts/_search", json=body)
+    assert reason(answer)[0] == 503
+    assert "nothing can be counted" in answer.json["error"]["reason"]
+    (alone,) = several(client, {"index": "abstracts"}, body).json["responses"]
+    assert alone["status"] == 503
+    assert client.post("/opensearch/abstracts/_search", json=body | {"aggs": {}}).status_code == 200
 
 
 def test_refused_searches_of_collections_are_logged(client, logged):

@@ -212,8 +212,13 @@ def test_sorting_by_a_field(still):
     days = [hit["sort"][0] for hit in body["hits"]["hits"]]
     assert days == sorted(days, reverse=True)
     assert days[0] == 1622505600000
-    assert {hit["_score"] for hit in body["hits"]["hits"]} == {None}
-    assert body["hits"]["max_score"] is None
+    scores = [hit["_score"] for hit in body["hits"]["hits"]]
+    assert [hit["sort"][1] for hit in body["hits"]["hits"]] == scores  # a value for each key, as OpenSearch has it
+    assert body["hits"]["max_score"] == max(scores)
+    plain = searched(still, {"query": STATINS, "sort": [{"published": "desc"}, "_doc"]})
+    assert [hit["sort"][1] for hit in plain["hits"]["hits"]] == list(range(len(days)))
+    assert {hit["_score"] for hit in plain["hits"]["hits"]} == {None}
+    assert plain["hits"]["max_score"] is None
     scored = searched(still, {"query": STATINS, "track_scores": True}, sort="year:asc")
     assert [hit["sort"] for hit in scored["hits"]["hits"]] == [[2015], [2018], [2020], [2020], [2021]]
     assert scored["hits"]["max_score"] == max(hit["_score"] for hit in scored["hits"]["hits"])
@@ -230,6 +235,26 @@ def test_totals_as_they_are_wanted(still):
         "relation": "eq",
     }
     assert searched(still, {"query": STATINS}, rest_total_hits_as_int="true")["hits"]["total"] == 3
+    uncounted = {"query": STATINS, "track_total_hits": False}
+    assert searched(still, uncounted, rest_total_hits_as_int="true")["hits"]["total"] == -1
+    limited = {"query": STATINS, "track_total_hits": 2}
+    answer = still.post("/opensearch/abstracts/_search?rest_total_hits_as_int=true", json=limited)
+    assert answer.status_code == 400
+    assert "with a number" in answer.get_json()["error"]["reason"]
+
+
+def test_a_range_between_two_days_or_numbers_is_empty(still):
+    times = {"gte": "2015-06-01T01:00:00Z", "lte": "2015-06-01T23:00:00Z"}
+    days = {"gt": "2015-05-31", "lt": "2015-06-01"}
+    for bounds in (
+        {"published": times},
+        {"published": days},
+        {"year": {"gt": 2015, "lt": 2015}},
+        {"year": {"gte": 2, "lte": 1}},
+    ):
+        assert ids(searched(still, {"query": {"range": bounds}})) == [], bounds
+    since = {"range": {"published": {"gte": 0, "format": "epoch_millis"}}}
+    assert len(ids(searched(still, {"query": since}))) > 3
 
 
 def test_hits_are_groups_where_documents_are_grouped(still):

@@ -16,7 +16,7 @@ from search.understanding import filters
 from search.understanding.syntax import parse
 from web.compatible.query.days import check_format, first_day, last_day
 from web.compatible.query.wanted import Wanted, few_ids
-from web.compatible.shapes import a_list, an_object, check_keys, only_entry, quoted, some_texts, unsupported
+from web.compatible.shapes import a_list, a_text, an_object, check_keys, only_entry, quoted, some_texts, unsupported
 
 _TERM_NEUTRAL: Final = {"boost": (1, 1.0), "case_insensitive": (False,)}
 _BOUNDS: Final = ("gt", "gte", "lt", "lte")
@@ -47,6 +47,9 @@ def one_value(name: str, value: Any, where: str, collection: Collection) -> Want
     field = field_of(name, collection, where)
     if field.type == "date":
         return Wanted(filters=(Range(name, first_day(value, where), last_day(value, where)),))
+    if field.type == "number":
+        number = _number(value, where)
+        return Wanted(filters=(Range(name, number, number),))
     return _filtered(field, [_scalar(value, where)], where, collection)
 
 
@@ -58,9 +61,9 @@ def terms(value: Any, where: str, collection: Collection) -> Wanted:
     where = f"{where}.{name}"
     if isinstance(values, dict):
         raise unsupported("a lookup of terms in another document", where, "give the values")
-    if field_of(name, collection, where).type == "date":
-        if len(a_list(values, where)) > 1:
-            raise unsupported("[terms] with several dates", where, "give one date, or a [range]")
+    if (kind := field_of(name, collection, where).type) != "keyword":
+        if len(a_list(values, where)) != 1:
+            raise unsupported(f"[terms] with several {kind}s", where, f"give one {kind}, or a [range]")
         return one_value(name, a_list(values, where)[0], where, collection)
     return _filtered(
         collection.fields[name], [_scalar(item, where) for item in a_list(values, where)], where, collection
@@ -80,14 +83,18 @@ def in_range(value: Any, where: str, collection: Collection) -> Wanted:
     bounds = {key: options[key] for key in _BOUNDS if options.get(key) is not None}
     if {"gt", "gte"} <= bounds.keys() or {"lt", "lte"} <= bounds.keys():
         raise InvalidInput("give one lower and one upper bound", field=where)
-    read = _days if field.type == "date" else _numbers
-    return _filtered(field, read(bounds, where), where, collection)
+    if field.type == "date" and options.get("format") == "epoch_millis":
+        bounds = {key: _as_milliseconds(bound) for key, bound in bounds.items()}
+    read: Mapping[str, Any] = (_days if field.type == "date" else _numbers)(bounds, where)
+    if not read:
+        raise InvalidInput("a range needs a lower or an upper bound, or both", field=where)
+    return Wanted(filters=(Range(name, read.get("gte"), read.get("lte")),))  # which can be empty, as between two days
 
 
 def exists(value: Any, where: str, collection: Collection) -> Wanted:
     """Documents that have a number or a date."""
     check_keys(an_object(value, where), ("field",), where)
-    name = some_texts(value.get("field"), where)[0]
+    name = a_text(value.get("field"), f"{where}.field")
     if field_of(name, collection, where).type == "keyword":
         raise unsupported("[exists] of a keyword", where, "only numbers and dates are; or give values by [terms]")
     return Wanted(filters=(Range(name),))
@@ -124,23 +131,34 @@ def _scalar(value: Any, where: str) -> str | int | float:
 
 def _numbers(bounds: Mapping[str, Any], where: str) -> dict[str, float]:
     beyond: Mapping[str, float] = {"gt": math.inf, "lt": -math.inf}
-    read = {}
-    for name, value in bounds.items():
-        try:
-            number = float(_scalar(value, where))
-        except (ValueError, OverflowError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise InvalidInput(f"{quoted(value)} is not a number", field=where)
-        read[f"{name[:2]}e"] = math.nextafter(number, beyond[name]) if name in beyond else number
-    return read
+    numbers = {name: _number(value, where) for name, value in bounds.items()}
+    return {
+        f"{name[:2]}e": math.nextafter(number, beyond[name]) if name in beyond else number
+        for name, number in numbers.items()
+    }
 
 
-def _days(bounds: Mapping[str, Any], where: str) -> dict[str, str]:
+def _number(value: Any, where: str) -> float:
+    try:
+        number = float(_scalar(value, where))
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidInput(f"{quoted(value)} is not a number", field=where)
+    return number
+
+
+def _as_milliseconds(value: Any) -> Any:
+    """A small number of milliseconds written so that it is not taken for a year."""
+    is_number = isinstance(value, int | str) and not isinstance(value, bool) and str(value).lstrip("-").isdecimal()
+    return f"{int(value):05}" if is_number else value
+
+
+def _days(bounds: Mapping[str, Any], where: str) -> dict[str, date]:
     readers: Mapping[str, Callable[[Any], date]] = {
         "gt": lambda value: first_day(value, where, after=True),
         "gte": lambda value: first_day(value, where),
         "lt": lambda value: last_day(value, where, before=True),
         "lte": lambda value: last_day(value, where),
     }
-    return {f"{name[:2]}e": readers[name](value).isoformat() for name, value in bounds.items()}
+    return {f"{name[:2]}e": readers[name](value) for name, value in bounds.items()}
