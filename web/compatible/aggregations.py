@@ -44,6 +44,12 @@ class FacetAggregation:
         """Whether a date is counted by year."""
         return self.facet.endswith(YEARLY)
 
+    @property
+    def typed_name(self) -> str:
+        """The name as `typed_keys` has it, by which clients know the form of the answer."""
+        forms = {"keyword": "sterms", "number": "dterms", "date": "lterms"}
+        return f"{'date_histogram' if self.is_yearly else forms[self.type]}#{self.name}"
+
     def answer(self, counts: Sequence[FacetCount]) -> dict[str, Any]:
         """The aggregation in OpenSearch's form; `counts` are the values of the facet."""
         if self.is_yearly:

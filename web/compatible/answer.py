@@ -75,6 +75,13 @@ def check_whole_totals(asked: CompatibleSearch) -> None:
         )
 
 
+def with_typed_keys(answer: dict[str, Any], asked: CompatibleSearch) -> dict[str, Any]:
+    """The answer with the types of its aggregations in their names, as `typed_keys` asks for it."""
+    if found := answer.get("aggregations"):
+        answer["aggregations"] = {item.typed_name: found[item.name] for item in asked.aggregations}
+    return answer
+
+
 def as_whole_totals(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with its total as a number, as `rest_total_hits_as_int` asks for it; -1 where none was asked for."""
     if hits := answer.get("hits"):

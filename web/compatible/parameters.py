@@ -44,12 +44,11 @@ OF_BODY: Final = (
 )
 """Parameters that replace what the body says, as in OpenSearch."""
 
-SHAPE: Final = ("pretty", "rest_total_hits_as_int")
+SHAPE: Final = ("pretty", "rest_total_hits_as_int", "typed_keys")
 _SOURCES: Final = {"_source_includes": "includes", "_source_excludes": "excludes"}
 _NEUTRAL: Final[Mapping[str, tuple[str, ...]]] = {
     "error_trace": ("false",),
     "search_type": ("query_then_fetch",),
-    "typed_keys": ("false",),
 }
 _INSTEAD: Final[Mapping[str, str]] = {
     "q": "send the words by [match]",

@@ -44,11 +44,12 @@ def info() -> Response:
 @blueprint.route("/<collection>/_search", methods=_READ)
 def search(collection: str = "") -> Response:
     """One search."""
-    given = _parameters(*parameters.OF_BODY, "rest_total_hits_as_int")
+    given = _parameters(*parameters.OF_BODY, *parameters.SHAPE)
     asked, found = _asked(collection, _body() | _of_body(given), bool(given.get("rest_total_hits_as_int")))
     with context.search_turn():
         done = _searched(asked, found)
     shown = answer.as_whole_totals(done) if given.get("rest_total_hits_as_int") else done
+    shown = answer.with_typed_keys(shown, asked) if given.get("typed_keys") else shown
     return answer.json_response(shown, given["pretty"], answer.warnings_of(done))
 
 
@@ -56,7 +57,7 @@ def search(collection: str = "") -> Response:
 @blueprint.route("/<collection>/_msearch", methods=_READ)
 def multi_search(collection: str = "") -> Response:
     """Several searches, each answered or refused by itself."""
-    given = _parameters("rest_total_hits_as_int")
+    given = _parameters(*parameters.SHAPE)
     if request.mimetype not in _LINES:
         raise MediaTypeError(f"the body must be lines of JSON, sent as {_LINES[0]}", field="Content-Type")
     whole = bool(given.get("rest_total_hits_as_int"))
@@ -68,6 +69,9 @@ def multi_search(collection: str = "") -> Response:
         answers = _answers(searches, turn, search_limits.BatchTime(settings))
     if whole:
         answers = [answer.as_whole_totals(item) for item in answers]
+    if given.get("typed_keys"):
+        pairs = zip(answers, searches, strict=True)
+        answers = [answer.with_typed_keys(item, one[0]) if isinstance(one, tuple) else item for item, one in pairs]
     took = sum(item.get("took", 0) for item in answers)
     warnings = [text for item in answers for text in answer.warnings_of(item)]
     return answer.json_response({"took": took, "responses": answers}, given["pretty"], warnings)

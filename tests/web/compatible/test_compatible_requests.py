@@ -50,7 +50,6 @@ def reason(answer):
         ("POST", "abstracts/_search?scroll=1m", {}, 400, "illegal_argument", "the parameter [scroll]"),
         ("POST", "abstracts/_search?search_pipeline=x", {}, 400, "illegal_argument", "the parameter [search_pipeline]"),
         ("POST", "abstracts/_search?filter_path=hits", {}, 400, "illegal_argument", "the parameter [filter_path]"),
-        ("POST", "abstracts/_search?typed_keys=true", {}, 400, "illegal_argument", "the parameter [typed_keys]"),
         ("POST", "abstracts/_search?size=1&size=2", {}, 400, "illegal_argument", "given 2 times"),
         ("POST", "abstracts/_search?size=ten", {}, 400, "illegal_argument", "a whole number"),
         (
