@@ -41,10 +41,12 @@ class TaskTexts:
 
     @classmethod
     def of(cls, task: Task) -> TaskTexts:
-        """The texts of a task's corpus."""
+        """The texts of a task's corpus; abstracts have the labels of their sections, as in training ("METHODS: …")."""
         bare, titled = {}, {}
         for document in task.corpus.documents():
-            bare[document.id] = " ".join(item.text for item in document.sections).strip()
+            parts = (item.text for item in document.sections)
+            text = document.labelled_text if task.corpus.kind == "abstracts" else " ".join(parts)
+            bare[document.id] = text.strip()
             titled[document.id] = f"{document.title} {bare[document.id]}".strip()
         return cls(titled, bare, task.whole)
 

@@ -21,6 +21,7 @@ from evaluation.run import run_suite
 from evaluation.suite import SuiteOptions
 from evaluation.task import Corpus, Question, Task
 from mappings.analysis.window_text import place_passage, read_window
+from mappings.datasets.scifact import SentenceAbstract
 from mappings.documents import Document, Section
 from mappings.errors import ModelError
 from search.models.registry import Models
@@ -125,6 +126,22 @@ def test_models_are_found_and_a_damaged_one_is_named(folder: Path) -> None:
     (folder / "far/model.json").write_text("{")
     with pytest.raises(ModelError, match="is not valid JSON"):
         find_ways_of_reading(folder)
+
+
+def test_abstracts_have_their_labels_as_in_training_and_passages_no_heading() -> None:
+    written = ("METHODS: Aspirin or nothing.", "RESULTS: No stroke.")
+    sections = tuple(Section(*sentence.split(": ")) for sentence in written)
+    task = replace(make_task(), whole=())
+    for kind, told in (
+        ("abstracts", SentenceAbstract("1", "T", written).text),
+        ("articles", "Aspirin or nothing. No stroke."),
+    ):
+        documents = (Document("1", "T", sections),)
+        texts = TaskTexts.of(
+            replace(task, corpus=replace(task.corpus, kind=kind, documents=lambda found=documents: found))
+        )
+        assert texts.bare["1"].split() == told.split()
+        assert texts.titled["1"].split() == ["T", *told.split()]
 
 
 def test_a_passage_outside_of_all_documents_stands_alone() -> None:
