@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 import numpy as np
@@ -13,6 +15,24 @@ from web.inference.models import LoadedModel
 
 TOGETHER: Final = 32
 """The most texts that wait for a model at once; a long document has more windows than the queue has room for."""
+
+
+_LIFETIME: Final[ContextVar[RequestLifetime]] = ContextVar("lifetime")
+"""Of the request that this thread answers: the models are asked through protocols that know of no request."""
+
+
+@contextmanager
+def within(lifetime: RequestLifetime) -> Iterator[None]:
+    """Let the models stop reading in the block when nobody waits for the request any more."""
+    before = _LIFETIME.set(lifetime)
+    try:
+        yield
+    finally:
+        _LIFETIME.reset(before)
+
+
+def _lifetime() -> RequestLifetime:
+    return _LIFETIME.get(RequestLifetime())
 
 
 class ServedEncoder:
@@ -34,7 +54,7 @@ class ServedEncoder:
     def _encode(self, texts: Sequence[str], as_queries: bool) -> Floats:
         size = min(TOGETHER, self._model.capacity.limit)
         rows = [
-            self._model.embed(texts[start : start + size], as_queries, True, RequestLifetime())
+            self._model.embed(texts[start : start + size], as_queries, True, _lifetime())
             for start in range(0, len(texts), size)
         ]
         return np.concatenate(rows) if rows else np.empty((0, self.dimension), np.float32)
@@ -49,4 +69,4 @@ class ServedReranker:
 
     def score(self, query: str, passages: Sequence[str]) -> Floats:
         """Shape (n,), in input order; a logit, higher is better."""
-        return self._model.score(query, passages, RequestLifetime())
+        return self._model.score(query, passages, _lifetime())

@@ -91,6 +91,20 @@ def test_a_long_document_is_more_than_the_queue_holds(client: Any) -> None:
     assert len(found["windows"][0]["vector"]) == WIDTH
 
 
+@pytest.mark.parametrize(
+    ("step", "body"),
+    [
+        ("documents", {"title": "", "text": TEXT}),
+        ("vectors", {"inputs": ["fever"]}),
+        ("rerank", {"query": "fever", "documents": ["No fever."]}),
+    ],
+)
+def test_what_nobody_waits_for_is_not_read(client: Any, step: str, body: dict[str, Any]) -> None:
+    late = client.post(f"/opensearch/abstracts/{step}", json=body, headers={"X-Medley-Deadline-Ms": "0"})
+    assert (late.status_code, late.get_json()["error_type"]) == (504, "Overloaded")
+    assert client.post(f"/opensearch/abstracts/{step}", json=body).status_code == 200
+
+
 def test_lists_in_lists_are_one_text(client: Any) -> None:
     hits = hits_of(2) | {"texts": [[["fever", None], [""], ["renal risk"]], "fever\n\nrenal risk"]}
     own = encoder_of(client)
