@@ -63,14 +63,16 @@ def test_rows_are_of_all_positive_and_negative_queries() -> None:
     queries = [
         FindingQuery(Concept("pleural effusion", sign), 1, marks, np.ones(2, bool)) for sign in (True, True, False)
     ]
-    values, apart = {"AP": np.array([1.0, 0.5, 0.2])}, np.array([1.0, 0.0, 0.5])
+    values, apart = {"AP": np.array([1.0, 0.5, 0.2])}, [np.array([1.0] * 8), np.zeros(8), np.array([0.5] * 8)]
     made = rows_of(FindingJudgements(("a", "b"), tuple(queries)), "x", values, apart, SuiteOptions())
     rows = {row["system"]: row["measures"] for row in made}
     assert [rows[name]["AP"]["value"] for name in ("x", "x, positive", "x, negative")] == pytest.approx(
         [1.7 / 3, 0.75, 0.2], abs=1e-4
     )
     assert rows["x"]["separation"]["value"] == pytest.approx(0.5)
-    assert rows["x"]["separation"]["deviation"] == pytest.approx(np.std(apart), abs=1e-5)
+    assert rows["x"]["separation"]["deviation"] == pytest.approx(np.std([1.0, 0.0, 0.5]), abs=1e-5)
+    # Queries are drawn, not the eight labels of each: three of the first are drawn once in 27 times.
+    assert (rows["x"]["separation"]["low"], rows["x"]["separation"]["high"]) == (0.0, 1.0)
 
 
 def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:

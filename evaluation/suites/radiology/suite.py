@@ -16,7 +16,7 @@ from encoders.labels.sentences import INDIANA, MTSAMPLES
 from encoders.marked import short_fingerprint
 from evaluation.corpus.index import home
 from evaluation.measures import Values
-from evaluation.statistics import compare, interval
+from evaluation.statistics import compare, interval, ratio_interval
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command
 from evaluation.suites.radiology.judgements import LEAST, PUBLISHED, FindingJudgements, judgements, measure, separations
 from evaluation.suites.radiology.systems import (
@@ -72,9 +72,7 @@ class RadiologySuite:
         named = _open(settings, options)
         systems = list(build_systems(found, named, shipped_share(settings), progress))
         values = {system.name: measure(found, system.scoring) for system in systems}
-        apart = {
-            system.name: np.concatenate(separations(found, system.scoring)) for system in systems if system.encoder
-        }
+        apart = {system.name: separations(found, system.scoring) for system in systems if system.encoder}
         rows = [row for system in values for row in _rows(found, system, values[system], apart.get(system), options)]
         sample = {"queries": len(found.queries), "of": len(whole.queries), "fixed": True}
         return {
@@ -136,11 +134,15 @@ def _place(options: SuiteOptions) -> str:
 
 
 def _rows(
-    found: FindingJudgements, system: str, values: Mapping[str, Values], apart: Values | None, options: SuiteOptions
+    found: FindingJudgements,
+    system: str,
+    values: Mapping[str, Values],
+    apart: Sequence[Values] | None,
+    options: SuiteOptions,
 ) -> list[Report]:
     measures = _estimates(values)
     if apart is not None:
-        measures["separation"] = interval(apart).as_json() | {"deviation": round(float(apart.std()), 6)}
+        measures["separation"] = _separation(apart)
     note, shown = _note(system), f"{system}{_place(options)}"
     rows: list[Report] = [{"system": shown, "measures": measures} | note]
     present = np.array([item.concept.present for item in found.queries])
@@ -192,9 +194,17 @@ def _test(first: str, second: str, values: Mapping[str, Mapping[str, Values]], p
     }
 
 
+def _separation(apart: Sequence[Values]) -> dict[str, float]:
+    """The mean over all labels, and its interval: queries are resampled with their labels, which belong together."""
+    sums, counts = (np.array([count(item) for item in apart], float) for count in (np.sum, np.size))
+    deviation = float(np.concatenate(apart).std())
+    return ratio_interval(sums, counts).as_json() | {"deviation": round(deviation, 6)}
+
+
 def _notes(
-    found: FindingJudgements, systems: Sequence[System], named: NamedEncoders, apart: Mapping[str, Values]
+    found: FindingJudgements, systems: Sequence[System], named: NamedEncoders, apart: Mapping[str, Sequence[Values]]
 ) -> list[str]:
+    labels = {system: np.concatenate(item) for system, item in apart.items()}
     positive = sum(item.concept.present for item in found.queries)
     return [
         f"{len(found.texts):,} distinct sentences, all ranked; {positive} positive and {len(found.queries) - positive} negative "
@@ -202,7 +212,7 @@ def _notes(
         "AP is averaged over queries (mAP); Rprec is the recall at as many sentences as match, the paper's mean recall",
         *(
             f"separation of {system}: {item.mean():.3f} ± {item.std():.3f} over {item.size:,} labels"
-            for system, item in apart.items()
+            for system, item in labels.items()
         ),
         *(f"{system.name}: {system.note}" for system in systems if system.note),
         *(
