@@ -312,6 +312,15 @@ def test_the_layer_that_adapts_vectors_of_words_changes_what_the_network_reads()
     assert model(batch).tolist() != pytest.approx(model.network(batch).tolist())
 
 
+@torch.no_grad()
+def test_vectors_of_words_are_dropped_in_training_alone() -> None:
+    model = Matcher(MatcherRecipe("t", "k-nrm", {"slots": Share()}, units=UNITS, dropout=0.5), DIMENSION)
+    batch = both()
+    assert model.eval()(batch).tolist() == model.network(batch).tolist()
+    torch.manual_seed(5)
+    assert model.train()(batch).tolist() != pytest.approx(model.network(batch).tolist())
+
+
 def test_k_max_pooling_has_zeros_behind_fewer_matches() -> None:
     from encoders.training.matching.models.mv_lstm import take_strongest
 
