@@ -17,6 +17,7 @@ from encoders.runtime import BiEncoder
 from evaluation.baselines.encoders import compare_exported, find_ways_of_reading
 from evaluation.baselines.transformers import TaskTexts, describe_transformers, rank_transformers
 from evaluation.breakdown.surroundings import LONG, TOKENS, UNNAMED, compare_surroundings, count_tokens, split_questions
+from evaluation.run import _judged as judged
 from evaluation.run import run_suite
 from evaluation.suite import SuiteOptions
 from evaluation.task import Corpus, Question, Task
@@ -126,6 +127,14 @@ def test_models_are_found_and_a_damaged_one_is_named(folder: Path) -> None:
     (folder / "far/model.json").write_text("{")
     with pytest.raises(ModelError, match="is not valid JSON"):
         find_ways_of_reading(folder)
+
+
+def test_a_twin_that_is_no_candidate_is_not_missed() -> None:
+    judgements = {"q": {"answer": 1, "twin": 1, "elsewhere": 1}}
+    runs = {"bm25": {"q": ["other", "answer"]}, "dense": {"q": ["answer", "twin"]}}
+    task = replace(make_task(), judgements=judgements)
+    assert judged(task, runs) == {"q": {"answer": 1, "twin": 1}}
+    assert judged(replace(task, candidates=None), runs) == judgements
 
 
 def test_abstracts_have_their_labels_as_in_training_and_passages_no_heading() -> None:
