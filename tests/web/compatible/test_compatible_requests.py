@@ -287,6 +287,25 @@ def test_patients_that_an_aggregation_names_are_logged(client, logged):
     assert set(line["asked"]["counted"]["patient"]) == shown
 
 
+def test_clients_that_want_types_in_the_names_of_aggregations_get_them(client):
+    aggregations = {
+        "journals": {"terms": {"field": "journal"}},
+        "years": {"terms": {"field": "year"}},
+        "days": {"terms": {"field": "published"}},
+        "by_year": {"date_histogram": {"field": "published", "calendar_interval": "year"}},
+    }
+    body = STATINS | {"size": 0, "aggs": aggregations}
+    address = "/opensearch/abstracts/_search"
+    plain, typed = client.post(address, json=body).json, client.post(f"{address}?typed_keys=true", json=body).json
+    names = ["sterms#journals", "dterms#years", "lterms#days", "date_histogram#by_year"]
+    assert list(typed["aggregations"]) == names
+    assert [*typed["aggregations"].values()] == [*plain["aggregations"].values()]
+    sent = ({"index": "abstracts"}, body, {"index": "nowhere"}, {})
+    first, second = several(client, *sent, path="/opensearch/_msearch?typed_keys=true").json["responses"]
+    assert list(first["aggregations"]) == names
+    assert second["status"] == 404
+
+
 def test_a_key_that_occurs_twice_is_refused(client):
     content = b'{"query": {"bool": {"filter": {"term": {"journal": "Heart"}}, "filter": {"term": {"year": 2018}}}}}'
     answer = client.post("/opensearch/abstracts/_search", data=content, content_type="application/json")

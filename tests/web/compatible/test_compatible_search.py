@@ -243,25 +243,6 @@ def test_totals_as_they_are_wanted(still):
     assert "with a number" in answer.get_json()["error"]["reason"]
 
 
-def test_clients_that_want_types_in_the_names_of_aggregations_get_them(still):
-    aggregations = {
-        "journals": {"terms": {"field": "journal"}},
-        "years": {"terms": {"field": "year"}},
-        "days": {"terms": {"field": "published"}},
-        "by_year": {"date_histogram": {"field": "published", "calendar_interval": "year"}},
-    }
-    body = {"query": STATINS, "size": 0, "aggs": aggregations}
-    plain, typed = searched(still, body), searched(still, body, typed_keys="true")
-    names = ["sterms#journals", "dterms#years", "lterms#days", "date_histogram#by_year"]
-    assert list(typed["aggregations"]) == names
-    assert [*typed["aggregations"].values()] == [*plain["aggregations"].values()]
-    lines = f'{{"index": "abstracts"}}\n{json.dumps(body)}\n{{"index": "nowhere"}}\n{{}}\n'
-    headers = {"Content-Type": "application/x-ndjson"}
-    several = still.post("/opensearch/_msearch?typed_keys=true", data=lines, headers=headers).json["responses"]
-    assert list(several[0]["aggregations"]) == names
-    assert several[1]["status"] == 404
-
-
 def test_a_range_between_two_days_or_numbers_is_empty(still):
     times = {"gte": "2015-06-01T01:00:00Z", "lte": "2015-06-01T23:00:00Z"}
     days = {"gt": "2015-05-31", "lt": "2015-06-01"}
