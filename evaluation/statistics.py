@@ -52,19 +52,9 @@ def spell_difference(item: Mapping[str, float]) -> str:
 
 
 def interval(values: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
-    """The mean of `values`, shape (queries,), and its percentile bootstrap interval over queries.
-
-    Where all are 0, or all are 1, no resample differs; then it is that of a share, by Clopper and Pearson.
-    """
+    """The mean of `values`, shape (queries,), and its percentile bootstrap interval over queries."""
     if values.size == 0:
         raise InvalidInput("an interval needs at least one value", field="values")
-    if (values == values[0]).all() and values[0] in (0, 1):
-        width = 1 - 0.025 ** (1 / values.size)
-        return Estimate(float(values[0]), *((0.0, width) if values[0] == 0 else (1 - width, 1.0)))
-    return _resampled_mean(values, resamples, seed)
-
-
-def _resampled_mean(values: Values, resamples: int, seed: int) -> Estimate:
     means = np.concatenate([values[rows].mean(axis=1) for rows in _draws(values.size, resamples, seed)])
     low, high = np.quantile(means, (0.025, 0.975))
     return Estimate(float(values.mean()), float(low), float(high))
@@ -109,7 +99,7 @@ def compare(first: Values, second: Values, resamples: int = RESAMPLES, seed: int
     for signs in _signs(differences.size, resamples, seed):
         # The tolerance keeps equal sums equal, whatever the order of addition.
         extreme += int((np.abs(signs @ differences) / differences.size >= observed - 1e-12).sum())
-    return Comparison(_resampled_mean(differences, resamples, seed), (extreme + 1) / (resamples + 1))
+    return Comparison(interval(differences, resamples, seed), (extreme + 1) / (resamples + 1))
 
 
 def closed_share(ours: Values, theirs: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
