@@ -188,6 +188,7 @@ def test_texts_of_one_title_are_a_document_and_what_has_no_title_or_heading_is_l
     ]
     told = list(group_documents([texts[0], texts[1], texts[3]], headless=True, most=2))
     assert [(item.title, item.headings) for item in told] == [("Gout", ("symptoms", "")), ("Gout", ("causes",))]
+    assert [item.headings for item in group_documents([texts[4]], headless=True)] == [("",)]
     assert name_entities(found) == [NamedText("gout", "Gout")]
     assert describe_aspects(found) == [NamedText("symptoms", "symptoms"), NamedText("causes", "causes")]
     assert describe_entities(found, [Text("6", "Gout", "", "Swollen joints. By salt. Never third.")]) == [

@@ -48,9 +48,8 @@ class Limits:
         """Texts in one request: all of them must fit into an empty queue."""
         return min(MOST_TEXTS, self.waiting)
 
-    @property
-    def turns(self) -> Turns:
-        """Documents hold at most half of the requests, and of the queue, which a search's texts have to find room in."""
+    def make_turns(self) -> Turns:
+        """Turns by which documents hold at most half of the requests and of the queue; searches find room in the others."""
         return Turns(max(1, min(self.requests // 4, self.waiting // (2 * TOGETHER))), max(1, self.requests // 2))
 
 
@@ -138,7 +137,7 @@ def make_inference_app(
     app.add_url_rule("/embed", "embed", server.embed, methods=["POST"])
     app.add_url_rule("/rerank", "rerank", server.rerank, methods=["POST"])
     app.add_url_rule("/info", "info", server.info)
-    PipelineServer(PipelineKinds(models, folder), server.admitted, limits.texts, limits.turns).register(app)
+    PipelineServer(PipelineKinds(models, folder), server.admitted, limits.texts, limits.make_turns()).register(app)
     app.add_url_rule("/metrics", "metrics", lambda: meter.page(home))
     for name in ("health", "healthz", "readyz"):  # the application is created only after its models have run
         app.add_url_rule(f"/{name}", name, lambda: jsonify({"status": "ready"}))

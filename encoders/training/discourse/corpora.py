@@ -46,11 +46,13 @@ def read_corpora(labels: Path, names: Iterable[str]) -> dict[str, list[Text]]:
 def group_documents(texts: Iterable[Text], headless: bool = False, most: int = 0) -> Iterator[HeadedDocument]:
     """The documents of a corpus: texts of one title, one after the other, `most` in each (0: all).
 
-    Texts without a title or a word tell nothing and are left out, and unless `headless` so are those without a heading.
+    Texts without a title or a word tell nothing and are left out, and unless `headless` so are those without a heading; a
+    heading without a word is none.
     """
     for title, group in groupby(texts, key=lambda text: text.title):
         told = [(text.heading, text.text) for text in group if entity_key(title) and text.text.strip()]
-        kept = [(heading, text) for heading, text in told if headless or split_aspect(heading)]
+        known = [(heading if split_aspect(heading) else "", text) for heading, text in told]
+        kept = [(heading, text) for heading, text in known if headless or heading]
         size = most or max(1, len(kept))
         for start in range(0, len(kept), size):
             headings, passages = zip(*kept[start : start + size], strict=True)

@@ -38,9 +38,9 @@ class DiscourseRecipe:
 
     `words` is the file of the word vectors, which stay as they are. `documents` are the corpora (`corpora/<name>.jsonl`)
     whose texts, grouped by title, are documents with headings, of `most_passages` texts at most (0: all of one title);
-    with `headless` texts without a heading tell of their entity alone, and otherwise they are left out. With `linked` a sentence also tells of the
-    conditions that it names, beside its title's (equation 15). `descriptions` are those whose titles and texts
-    describe entities, for the entity embedding alone. With `entities = "words"` an entity has the mean of its mention's
+    with `headless` texts without a heading tell of their entity alone, and otherwise they are left out. With `linked` a
+    sentence also tells of the conditions that it names, beside its title's (equation 15). `descriptions` are those whose
+    titles and texts describe entities, for the entity embedding alone. With `entities = "words"` an entity has the mean of its mention's
     words instead, and with `aspects = "words"` an aspect that of its heading's: they are not learned, so a name that no
     document has lies beside those that share its words, and `dimension` is that of the words. A setting that begins with
     `name_` is of the embeddings: a name's id is a Bloom filter of `name_bits` bits with `name_hashes` hashes. `hidden` is the width of

@@ -58,7 +58,7 @@ def test_a_document_that_finds_no_room_to_wait_is_refused_at_once() -> None:
 
 def test_documents_leave_half_of_the_requests_and_of_the_queue_to_searches() -> None:
     def room(limits: Limits) -> tuple[int, int]:
-        turns = limits.turns
+        turns = limits.make_turns()
         return turns.running, turns.present
 
     assert room(Limits(requests=64, waiting=512)) == (8, 32)  # the defaults; 32 connections of a node match it

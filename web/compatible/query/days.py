@@ -26,6 +26,11 @@ def check_format(given: Any, where: str) -> None:
             raise unsupported(f"the date format {quoted(name)}", where, f"supported are {', '.join(FORMATS)}")
 
 
+def as_milliseconds(value: Any) -> Any:
+    """A number of milliseconds written so long that it is not taken for a year; anything else as it is."""
+    return f"{int(value):05}" if _is_whole(value) and _MILLISECONDS.fullmatch(str(value)) else value
+
+
 def first_day(value: Any, where: str, *, after: bool = False) -> date:
     """The first day from the moment `value` on, or after it. Raises `InvalidInput`."""
     moment = _moment(value, where)
@@ -45,6 +50,10 @@ def milliseconds(day: date) -> int:
     return (datetime(day.year, day.month, day.day, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
 def _is_midnight(moment: datetime) -> bool:
     return moment == moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -59,7 +68,7 @@ def _shifted(moment: datetime, days: int, where: str) -> date:
 def _moment(value: Any, where: str) -> datetime:
     text = str(value)
     try:
-        if isinstance(value, int | str) and not isinstance(value, bool) and _MILLISECONDS.fullmatch(text):
+        if _is_whole(value) and _MILLISECONDS.fullmatch(text):
             if len(text) > 4:  # four digits are a year, which is not a day
                 return _EPOCH + timedelta(milliseconds=int(text))
         elif isinstance(value, str) and _WRITTEN.fullmatch(text):

@@ -14,7 +14,7 @@ from mappings.fields import Field
 from search.query import Range
 from search.understanding import filters
 from search.understanding.syntax import parse
-from web.compatible.query.days import check_format, first_day, last_day
+from web.compatible.query.days import as_milliseconds, check_format, first_day, last_day
 from web.compatible.query.wanted import Wanted, few_ids
 from web.compatible.shapes import a_list, a_text, an_object, check_keys, only_entry, quoted, some_texts, unsupported
 
@@ -84,7 +84,7 @@ def in_range(value: Any, where: str, collection: Collection) -> Wanted:
     if {"gt", "gte"} <= bounds.keys() or {"lt", "lte"} <= bounds.keys():
         raise InvalidInput("give one lower and one upper bound", field=where)
     if field.type == "date" and options.get("format") == "epoch_millis":
-        bounds = {key: _as_milliseconds(bound) for key, bound in bounds.items()}
+        bounds = {key: as_milliseconds(bound) for key, bound in bounds.items()}
     read: Mapping[str, Any] = (_days if field.type == "date" else _numbers)(bounds, where)
     if not read:
         raise InvalidInput("a range needs a lower or an upper bound, or both", field=where)
@@ -146,12 +146,6 @@ def _number(value: Any, where: str) -> float:
     if not math.isfinite(number):
         raise InvalidInput(f"{quoted(value)} is not a number", field=where)
     return number
-
-
-def _as_milliseconds(value: Any) -> Any:
-    """A small number of milliseconds written so that it is not taken for a year."""
-    is_number = isinstance(value, int | str) and not isinstance(value, bool) and str(value).lstrip("-").isdecimal()
-    return f"{int(value):05}" if is_number else value
 
 
 def _days(bounds: Mapping[str, Any], where: str) -> dict[str, date]:

@@ -7,7 +7,7 @@ import json
 from typing import Any, Final
 
 _MADE_BY: Final = "Made by 'medley plugin'"
-_ADDED: Final = ", token "
+_SUFFIX: Final = ", token "
 
 
 def mark(content: Any) -> str:
@@ -18,12 +18,12 @@ def mark(content: Any) -> str:
 
 def token_mark(token: str) -> str:
     """What a mark says besides of a connector with a token: a hash, so that another one is told from it; "" without one."""
-    return f"{_ADDED}{hashlib.sha256(token.encode()).hexdigest()[:8]}" if token else ""
+    return f"{_SUFFIX}{hashlib.sha256(token.encode()).hexdigest()[:8]}" if token else ""
 
 
 def has_token(description: str) -> bool:
     """Whether a description is of a connector that was made with a token."""
-    return _ADDED in description
+    return _SUFFIX in description
 
 
 def is_ours(description: Any) -> bool:
@@ -32,5 +32,5 @@ def is_ours(description: Any) -> bool:
 
 
 def is_version(description: str, wanted: str) -> bool:
-    """Whether a description is of the wanted version; where none is wanted, any token will do."""
-    return description == wanted or (not has_token(wanted) and description.partition(_ADDED)[0] == wanted)
+    """Whether a description is of the wanted version; where that names no token, any will do."""
+    return description == wanted or (not has_token(wanted) and description.partition(_SUFFIX)[0] == wanted)
