@@ -189,8 +189,8 @@ class TestWhatIsInstalled:
         outside = installed.send("POST", f"/{NAME}-1/_search", around)["hits"]["hits"]
         assert {hit["_id"] for hit in inside} == {"3", "4", "5", "6"}
         assert [hit["_id"] for hit in inside] == [hit["_id"] for hit in outside]
-        assert "--filter is no JSON" in installed.refused("query", "aspirin", "--filter", "{")
-        assert "--filter is no query" in installed.refused("query", "aspirin", "--filter", "[]")
+        assert "--filter is not JSON" in installed.refused("query", "aspirin", "--filter", "{")
+        assert "--filter is not a query" in installed.refused("query", "aspirin", "--filter", "[]")
 
     def test_rank_eval_measures_what_words_find(self, installed: World) -> None:
         found = installed.send("POST", f"/{NAME}-1/_rank_eval", rank_eval(TASK, f"{NAME}-1", ["title", "text"]))
