@@ -266,7 +266,9 @@ def _parse(required: str) -> Mapping[str, Any] | None:
     except ValueError as error:
         raise InvalidInput(f"--filter is not JSON: {error}", field="filter") from error
     if found is not None and not isinstance(found, dict):
-        raise InvalidInput('--filter is not a query: give a JSON object, such as {"term": {"year": 2020}}', field="filter")
+        raise InvalidInput(
+            '--filter is not a query: give a JSON object, such as {"term": {"year": 2020}}', field="filter"
+        )
     return found
 
 
